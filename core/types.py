@@ -81,7 +81,8 @@ class MaskSpec:
     window : keys a query may reach including itself (``q - k < window``; kinds that are not
         causal also ``k - q < window``), or None. Applied after every other rule is united.
     documents : lengths of the packed documents in real tokens, first document first; they must
-        add up to the real tokens of the longest row (shorter rows lose the tail). Empty: one document.
+        add up to the real tokens of the longest row (shorter rows lose the tail). Empty means
+        one document.
     source : key columns of a CROSS mask (pads of the source included); None otherwise.
     capacity : key columns including unfilled cache slots, at least ``past + length``; None means
         exactly ``past + length``. Unfilled slots are closed (BEYOND_CACHE).
@@ -330,7 +331,7 @@ class AttentionMaps:
 
 @dataclass(frozen=True)
 class HeadPattern:
-    """One head in full: ``pattern`` float32 ``[Tq, S]``, weights after the softmax, 0 where closed."""
+    """One head in full: ``pattern`` float32 ``[Tq, S]``, weights after softmax, 0 where closed."""
 
     generation: int
     head: HeadRef
