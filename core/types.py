@@ -222,6 +222,7 @@ class ModelCard:
     family: Family
     parameters: int
     layers: int
+    encoder_layers: int
     heads: int
     width: int
     vocabulary: int

@@ -1,0 +1,9 @@
+"""Where the files that ship with the program lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets"
+MODELS = ASSETS / "models"
+TOKENIZER = ASSETS / "tokenizer" / "tokenizer.json"
