@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from core.mask.intervals import row_intervals
-from core.types import MaskKind, MaskSpec
+from core.types import AttentionMaps, MaskKind, MaskSpec, Stack
 from widgets import palette
 
 _TEXT = "<pad> <pad> Once upon a time a cat sat on the mat . It was very happy and it ran"
@@ -35,12 +35,21 @@ def demo_pattern(seed: int = 7) -> NDArray[np.float32]:
     return shares
 
 
+def demo_maps(stack: Stack) -> AttentionMaps:
+    """Return four layers by four heads of invented weights."""
+    patterns = np.stack([demo_pattern(seed) for seed in range(16)]).reshape(4, 4, 15, 15)
+    scale = patterns.max(axis=(2, 3))
+    thumbs = (255 * np.sqrt(patterns / scale[:, :, None, None])).astype(np.uint8)
+    return AttentionMaps(stack, 15, 15, 1, thumbs, scale)
+
+
 def run(make: Callable[[], QWidget], size: tuple[int, int]) -> int:
     """Show the widget that `make` returns inside a card, or paint it into ``--grab FILE``."""
     parser = argparse.ArgumentParser(description="Show one maskscope widget alone.")
     parser.add_argument("--dark", action="store_true", help="paint in the dark theme")
     parser.add_argument("--size", default=f"{size[0]}x{size[1]}", help="width x height, in pixels")
     parser.add_argument("--grab", help="write a PNG there and leave")
+    parser.add_argument("--three", action="store_true", help="show three stacks (head_wall)")
     options = parser.parse_args()
     app = QApplication(sys.argv[:1])
     palette.apply(app, options.dark or palette.system_is_dark())

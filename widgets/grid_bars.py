@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPolygonF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
 
 from widgets.grid_geometry import GridFrame, axis_map
 from widgets.palette import Theme
@@ -47,22 +47,30 @@ def paint_bars(
             if height > 0.0 and right - left > gap:
                 painter.drawRect(QRectF(left, base - height, right - left - gap, height))
     else:
-        _paint_outline(painter, frame, base, tall[across.index])
+        heights = tall[across.index]
+        _paint_skyline(painter, frame, base, heights, ink=color, ground=theme.card)
     painter.fillRect(QRectF(frame.x, base, frame.width, 1.0), theme.hairline)
     _paint_numbers(painter, frame, base, values, theme=theme, font=font, number=number)
 
 
-def _paint_outline(
-    painter: QPainter, frame: GridFrame, base: float, tall: NDArray[np.float64]
+def _paint_skyline(
+    painter: QPainter,
+    frame: GridFrame,
+    base: float,
+    tall: NDArray[np.float64],
+    *,
+    ink: QColor,
+    ground: QColor,
 ) -> None:
-    """Paint one polygon through the heights of all device pixels."""
-    step = 1.0 / frame.dpr
-    points = [QPointF(frame.x, base)]
-    for pixel, height in enumerate(tall.tolist()):
-        x = frame.x + pixel * step
-        points += (QPointF(x, base - height), QPointF(x + step, base - height))
-    points.append(QPointF(frame.x + frame.width, base))
-    painter.drawPolygon(QPolygonF(points))
+    """Paint one device column for each entry of `tall`."""
+    high = max(1, int(np.ceil(float(tall.max(initial=0.0)) * frame.dpr)))
+    level = np.round(tall * frame.dpr).astype(np.int16)
+    below = np.arange(high, 0, -1, dtype=np.int16)[:, None] <= level
+    pixels = np.where(below, np.uint32(ink.rgb()), np.uint32(ground.rgb()))
+    wide = len(tall)
+    image = QImage(pixels.data, wide, high, wide * 4, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(frame.dpr)
+    painter.drawImage(QPointF(frame.x, base - high / frame.dpr), image)
 
 
 def _paint_numbers(

@@ -16,7 +16,7 @@ from widgets.grid_labels import (
     paint_col_labels,
     paint_row_labels,
 )
-from widgets.palette import Theme, current
+from widgets.palette import Theme, current, mix
 
 MAX_FOOTER = 190.0
 """Height of the footer where there is plenty of room, in device-independent pixels."""
@@ -204,10 +204,11 @@ class GridCanvas(QWidget):
         self._paint_marks(painter, frame, theme)
         self._paint_footer(painter, frame, theme, fonts)
         if self.hasFocus():
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(_alpha(theme.accent, 150), 1.0))
+            painter.setPen(mix(theme.card, theme.accent, 0.6))
             edge = QRectF(frame.x, frame.y, frame.width, frame.height)
-            painter.drawRoundedRect(edge.adjusted(-2.5, -2.5, 1.5, 1.5), 3.0, 3.0)
+            painter.drawRect(edge.adjusted(-2.0, -2.0, 1.0, 1.0))
 
     def _paint_faded(self, painter: QPainter, frame: GridFrame, theme: Theme) -> None:
         """Veil the query rows of pads: nothing reads or scores them."""

@@ -18,6 +18,7 @@ SLANT = 50.0
 MAX_LABEL = 76.0
 """Widest token label; a longer one is cut with an ellipsis."""
 
+_ELIDE = Qt.TextElideMode.ElideRight
 _FLAGS = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
@@ -56,10 +57,14 @@ class LabelFonts:
 def longest_label(texts: Sequence[str], font: QFont) -> float:
     """Return the width of the widest of `texts`, `MAX_LABEL` at most."""
     metrics = QFontMetricsF(font)
-    if len(texts) > 4096:
-        return MAX_LABEL
+    if len(texts) > 512:
+        return MAX_LABEL if any(texts) else 0.0
     likely = sorted(set(texts), key=len, reverse=True)[:12]
     return min(MAX_LABEL, max((metrics.horizontalAdvance(text) for text in likely), default=0.0))
+
+
+def _cut(metrics: QFontMetricsF, text: str) -> str:
+    return text if len(text) <= 5 else metrics.elidedText(text, _ELIDE, MAX_LABEL)
 
 
 def label_margins(
@@ -108,19 +113,22 @@ def paint_row_labels(
     digits = digit.horizontalAdvance("0" * len(str(labels.first + frame.rows - 1)))
     edge = frame.x - 6.0
     shown = [r for r in range(start - start % step, stop, step) if r >= start]
+    placed: list[tuple[int, float]] = []
     for row in _with_hot(shown, hot, (start, stop), step):
         y = frame.top_of(row) + frame.cell / 2.0
-        if not frame.y - 2.0 <= y <= frame.y + frame.height + 2.0:
-            continue
-        box = QRectF(0.0, y - label.height() / 2.0, edge, label.height())
-        painter.setFont(fonts.digit)
+        if frame.y - 2.0 <= y <= frame.y + frame.height + 2.0:
+            placed.append((row, y - label.height() / 2.0))
+    painter.setFont(fonts.digit)
+    for row, top in placed:
         painter.setPen(_digit_color(theme, row == hot))
-        painter.drawText(box, _FLAGS, str(labels.first + row))
+        painter.drawText(QRectF(0.0, top, edge, label.height()), _FLAGS, str(labels.first + row))
+    painter.setFont(fonts.label)
+    edge -= digits + 7.0
+    for row, top in placed:
         if row < len(labels.texts):
-            painter.setFont(fonts.label)
             painter.setPen(_label_color(theme, labels, row, hot))
-            text = label.elidedText(labels.texts[row], Qt.TextElideMode.ElideRight, MAX_LABEL)
-            painter.drawText(box.adjusted(0.0, 0.0, -digits - 7.0, 0.0), _FLAGS, text)
+            text = _cut(label, labels.texts[row])
+            painter.drawText(QRectF(0.0, top, edge, label.height()), _FLAGS, text)
 
 
 def paint_col_labels(
@@ -153,8 +161,7 @@ def paint_col_labels(
         x = frame.left_of(col) + frame.cell / 2.0
         if col < len(labels.texts) and frame.x - 2.0 <= x <= frame.x + frame.width + 2.0:
             painter.setPen(_label_color(theme, labels, col, hot))
-            text = label.elidedText(labels.texts[col], Qt.TextElideMode.ElideRight, MAX_LABEL)
-            _slanted(painter, QPointF(x + 4.0, top - 2.0), text)
+            _slanted(painter, QPointF(x + 4.0, top - 2.0), _cut(label, labels.texts[col]))
 
 
 def _slanted(painter: QPainter, foot: QPointF, text: str) -> None:

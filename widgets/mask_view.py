@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,7 @@ from widgets.grid_labels import LabelFonts
 from widgets.grid_raster import Blocks, closed_codes, color_table, finish, mask_blocks, spread
 from widgets.grid_view import GridView
 from widgets.mask_layout import axis_labels, document_borders, prefix_block
-from widgets.palette import Theme, mix, reason_color, reason_pair
+from widgets.palette import Theme, mix, named, reason_color, reason_pair
 
 _LEVELS = 12
 _PARTIAL = 8
@@ -92,8 +93,7 @@ class MaskView(GridView):
         reasons = spread(blocks.reasons, blocks.down, blocks.across)
         codes = closed_codes(frame, reasons)
         np.copyto(codes, open_codes, where=open_codes != 0)
-        table = color_table(theme, _open_colors(theme))
-        return finish(codes, blocks.down, blocks.across, table, frame.dpr)
+        return finish(codes, blocks.down, blocks.across, _color_table(theme.name), frame.dpr)
 
     def _paint_over(self, painter: QPainter, frame: GridFrame, theme: Theme) -> None:
         assert self._spec is not None
@@ -171,26 +171,30 @@ def _count_text(value: float) -> str:
 
 def _open_codes(blocks: Blocks) -> NDArray[np.uint8]:
     """Return 1 for a full block, `_PARTIAL` and up for a partly open one, 0 for an empty one."""
-    codes: NDArray[np.uint8] = np.equal(blocks.counts, blocks.area).astype(np.uint8)
-    if codes.size and int(blocks.area.max()) > 1:
-        partly = (blocks.counts > 0) & (codes == 0)
-        share = blocks.counts[partly] / blocks.area[partly]
-        level = np.minimum((share * _LEVELS).astype(np.uint8), _LEVELS - 1)
-        reason = blocks.reasons[partly]
-        reason[reason == Reason.OPEN] = Reason.FUTURE
-        codes[partly] = _PARTIAL + reason * np.uint8(_LEVELS) + level
+    full = blocks.counts == blocks.area
+    codes: NDArray[np.uint8] = full.view(np.uint8)
+    if int(blocks.area.max(initial=1)) == 1:
+        return codes
+    partly = np.flatnonzero((blocks.counts > 0) ^ full)
+    share = blocks.counts.reshape(-1)[partly] / blocks.area.reshape(-1)[partly]
+    level = np.minimum((share * _LEVELS).astype(np.uint8), _LEVELS - 1)
+    reason = blocks.reasons.reshape(-1)[partly]
+    reason[reason == Reason.OPEN] = Reason.FUTURE
+    codes.reshape(-1)[partly] = _PARTIAL + reason * np.uint8(_LEVELS) + level
     return codes
 
 
-def _open_colors(theme: Theme) -> list[int]:
-    """Return the palette entries of open blocks: none, full, then partly open by reason."""
+@cache
+def _color_table(theme_name: str) -> list[int]:
+    """Return the palette: open blocks (none, full, partly open by reason), then closed ones."""
+    theme = named(theme_name)
     colors = [theme.open.rgb()] * _PARTIAL
     for reason in Reason:
         ground = theme.card if reason is Reason.OPEN else reason_pair(reason, theme)[0]
         target: QColor = reason_color(Reason.OPEN, theme)
         for level in range(_LEVELS):
             colors.append(mix(ground, target, 0.34 + 0.4 * level / (_LEVELS - 1)).rgb())
-    return colors
+    return color_table(theme, colors)
 
 
 def make_demo() -> QWidget:

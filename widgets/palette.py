@@ -128,6 +128,11 @@ def current() -> Theme:
     return _active[0]
 
 
+def named(name: str) -> Theme:
+    """Return the theme of that name (`Theme.name`)."""
+    return DARK if name == DARK.name else LIGHT
+
+
 def system_is_dark() -> bool:
     """Tell whether the desktop asks for a dark scheme (False where it does not say)."""
     return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
@@ -258,7 +263,7 @@ def attention_lut(theme: Theme, map_name: str) -> NDArray[np.uint32]:
 
 @cache
 def _lut(theme_name: str, map_name: str) -> NDArray[np.uint32]:
-    theme = DARK if theme_name == DARK.name else LIGHT
+    theme = named(theme_name)
     t = np.linspace(0.0, 1.0, 256)
     if map_name == "indigo":
         low, high = _oklab(theme.map_low), _oklab(theme.map_high)
