@@ -187,7 +187,7 @@ class Neighbours:
         pairs = _Level.build(keys, counts, vocabulary, 0.5)
         keys, counts = np.unique(v * vocabulary + w, return_counts=True)
         level = _Level.build(keys, counts, vocabulary, None)
-        weights: Real = np.bincount(w, minlength=vocabulary) + 0.5
+        weights = np.bincount(w, minlength=vocabulary).astype(np.float64) + 0.5
         single = weights / weights.sum()
         follows = np.empty((vocabulary, vocabulary), np.float32)
         for token in range(vocabulary):
