@@ -271,9 +271,9 @@ def hide_and_seek(t: Teller) -> None:
     t.say("One day, {a}, {b} and {c} played near {q}.", "{a} and {b} went to {q} with {c}.")
     t.say('"Let us play hide and seek," said {a}.', '"Close your eyes and count," {b} told {a}.')
     t.say("{a} closed {a.his} eyes and counted to ten.", '"One, two, three," counted {a}.')
-    t.some(2, "{b} hid {p}.", "{c} hid {r}.") if t.rng.random() < 0.5 else t.some(
-        2, "{b} ran and hid {p}.", "{c} went and hid {r}."
-    )
+    plain = t.rng.random() < 0.5
+    hid = ("hid", "hid") if plain else ("ran and hid", "went and hid")
+    t.some(2, f"{{b}} {hid[0]} {{p}}.", f"{{c}} {hid[1]} {{r}}.")
     t.scene(0.3)
     t.say('"Here I come!" called {a}.', 'Then {a} said, "I am coming!"')
     t.some(0, "{a} looked up and down.", "{a} walked very slowly.", "{a} heard a small noise.")
