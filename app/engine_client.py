@@ -1,0 +1,214 @@
+"""The parent side: one request in flight, one waiting, newest wins.
+
+Answers come in on a thread and cross once, as a queued signal, into the GUI thread. When the child
+dies or does not react to a stop, it is started again; the owner of the client asks again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.engine_process import Failed, Finished, Ready, Request, Stop, main
+from core.types import GenerateRequest, HeadPattern, HeadRequest, RunRequest, RunResult, StepEvent
+
+PATIENCE_MS = 5000
+"""How long a stopped request may go on before its process is ended."""
+
+
+class EngineClient(QObject):
+    """Owns the engine process."""
+
+    became_ready = Signal(object)
+    """`Ready`: the process answers."""
+    result_arrived = Signal(object)
+    """`RunResult` of the newest request."""
+    step_arrived = Signal(object)
+    """`StepEvent` of the newest request."""
+    head_arrived = Signal(object)
+    """`HeadPattern` of the newest run."""
+    failed = Signal(object)
+    """`Failed`: the newest request could not be answered."""
+    finished = Signal(object)
+    """`Finished`: the newest request is done."""
+    died = Signal(str)
+    """The process ended by itself; a sentence. A new one is being started."""
+    _arrived = Signal(object, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._numbers = itertools.count(1)
+        self._newest = 0
+        self._run = 0
+        self._in_flight: Request | None = None
+        self._waiting: Request | None = None
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._connection: Connection | None = None
+        self._reader: threading.Thread | None = None
+        self._ready = False
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self._on_patience_ended)
+        self._arrived.connect(self._on_message_arrived)
+
+    # -- life
+
+    def start(self) -> None:
+        """Start the process; `became_ready` follows."""
+        context = multiprocessing.get_context("spawn")
+        mine, theirs = context.Pipe()
+        self._process = context.Process(target=main, args=(theirs,), name="engine", daemon=True)
+        self._process.start()
+        theirs.close()
+        self._connection = mine
+        self._ready = False
+        self._reader = threading.Thread(
+            target=_read, args=(mine, self._arrived.emit), name="answers", daemon=True
+        )
+        self._reader.start()
+
+    def shutdown(self) -> None:
+        """End the process and the reading thread; nothing is emitted afterwards."""
+        self._patience.stop()
+        self._in_flight = self._waiting = None
+        self._end_process()
+
+    def restart(self) -> None:
+        """End the process, whatever it does, and start a new one."""
+        self._patience.stop()
+        self._in_flight = self._waiting = None
+        self._end_process()
+        self.start()
+
+    def _end_process(self) -> None:
+        connection, process, reader = self._connection, self._process, self._reader
+        self._connection = self._process = self._reader = None
+        self._ready = False
+        if process is not None:
+            process.terminate()
+            process.join(2)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        if connection is not None and reader is not None:
+            reader.join()
+            connection.close()
+
+    # -- state
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the engine process."""
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def is_ready(self) -> bool:
+        """True once the process answers."""
+        return self._ready
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a request is in flight or waiting."""
+        return self._in_flight is not None or self._waiting is not None
+
+    # -- requests
+
+    def next_generation(self) -> int:
+        """The number of the next request; answers to lower ones are dropped from now on."""
+        self._newest = next(self._numbers)
+        return self._newest
+
+    def submit(self, request: RunRequest | GenerateRequest) -> None:
+        """Ask for a run or a generation made with the newest number; replaces what waits."""
+        self._run = self._newest
+        self._enqueue(request)
+
+    def ask_head(self, request: HeadRequest) -> None:
+        """Ask for another head of the run that is shown; dropped if a run is under way."""
+        if not self.is_busy or isinstance(self._in_flight, HeadRequest):
+            self._enqueue(request)
+
+    def stop(self) -> None:
+        """Stop what runs and forget what waits; the process is restarted if it does not react."""
+        self._waiting = None
+        if self._in_flight is not None and self._ready:
+            self._send(Stop())
+            self._patience.start()
+
+    def _enqueue(self, request: Request) -> None:
+        if self._in_flight is None and self._ready:
+            self._in_flight = request
+            self._send(request)
+            return
+        self._waiting = request
+        if self._in_flight is not None:
+            self._send(Stop())
+
+    def _send(self, message: Request | Stop) -> None:
+        if self._connection is not None:
+            try:
+                self._connection.send(message)
+            except OSError:
+                return  # The process has died: the reader says so.
+
+    # -- answers
+
+    @Slot(object, object)
+    def _on_message_arrived(self, source: object, message: object) -> None:
+        if source is not self._connection:
+            return  # From a process that was ended.
+        if message is None:
+            self._on_process_died()
+        elif isinstance(message, Ready):
+            self._ready = True
+            self.became_ready.emit(message)
+            self._send_waiting()
+        elif isinstance(message, RunResult) and message.generation == self._newest:
+            self.result_arrived.emit(message)
+        elif isinstance(message, StepEvent) and message.generation == self._newest:
+            self.step_arrived.emit(message)
+        elif isinstance(message, HeadPattern) and message.generation == self._run:
+            self.head_arrived.emit(message)
+        elif isinstance(message, Failed | Finished):
+            self._on_request_landed(message)
+
+    def _on_request_landed(self, message: Failed | Finished) -> None:
+        self._patience.stop()
+        was_head = isinstance(self._in_flight, HeadRequest)
+        self._in_flight = None
+        newest = message.generation == self._newest and self._waiting is None and not was_head
+        self._send_waiting()
+        if newest:
+            signal = self.failed if isinstance(message, Failed) else self.finished
+            signal.emit(message)
+
+    def _send_waiting(self) -> None:
+        if self._waiting is not None:
+            request, self._waiting = self._waiting, None
+            self._enqueue(request)
+
+    def _on_process_died(self) -> None:
+        code = None
+        if self._process is not None:
+            self._process.join(2)
+            code = self._process.exitcode
+        self.restart()
+        self.died.emit(f"The engine stopped (exit code {code}) and was started again.")
+
+    @Slot()
+    def _on_patience_ended(self) -> None:
+        self.restart()
+        self.died.emit("The engine did not react to the stop and was started again.")
+
+
+def _read(connection: Connection, deliver: Callable[[object, object], None]) -> None:
+    """Hand every message over until the process is gone; None is the last one."""
+    try:
+        while True:
+            deliver(connection, connection.recv())
+    except (EOFError, OSError):
+        deliver(connection, None)

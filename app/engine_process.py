@@ -1,0 +1,120 @@
+"""The child side: one long-lived process that runs models, so that the window never waits.
+
+The parent sends messages, the child answers them in order; a reader thread hears a stop while the
+engine is busy. Torch is imported here, after the window is up, and nowhere in the GUI process.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import traceback
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from core.types import GenerateRequest, HeadRequest, RunRequest
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The engine is there. ``devices`` the fastest first, ``threads`` what torch may use."""
+
+    devices: tuple[str, ...]
+    threads: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The request of this generation has been answered in full, or was stopped."""
+
+    generation: int
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The request could not be answered; ``sentence`` is for the user, ``details`` for a report."""
+
+    generation: int
+    sentence: str
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Stop what is running; asked by the parent."""
+
+
+Request = RunRequest | GenerateRequest | HeadRequest
+
+
+def main(connection: Connection) -> None:
+    """Serve requests until the parent closes the connection."""
+    threads = max(1, (os.cpu_count() or 2) - 1)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # Read when torch is imported.
+    import torch
+
+    torch.set_num_threads(threads)
+    from core.run.devices import available
+
+    _Server(connection).serve(Ready(available(), threads))
+
+
+class _Server:
+    """Reads in one thread, computes in the other."""
+
+    def __init__(self, connection: Connection) -> None:
+        from core.run.cancel import CancelToken
+        from core.run.engine import Engine
+
+        self._new_token = CancelToken
+        self._engine = Engine()
+        self._connection = connection
+        self._todo: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._token = CancelToken()
+        self._reader = threading.Thread(target=self._read, name="requests", daemon=True)
+
+    def serve(self, ready: Ready) -> None:
+        self._connection.send(ready)
+        self._reader.start()
+        while (request := self._todo.get()) is not None:
+            self._answer(request)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                message = self._connection.recv()
+                if isinstance(message, Stop):
+                    self._token.cancel()
+                else:
+                    self._todo.put(message)
+        except (EOFError, OSError):
+            self._token.cancel()
+            self._todo.put(None)
+
+    def _answer(self, request: Request) -> None:
+        from core.run.cancel import Cancelled
+        from core.run.engine import EngineError
+
+        self._token = token = self._new_token()
+        generation = (
+            request.run.generation if isinstance(request, GenerateRequest) else request.generation
+        )
+        send = self._connection.send
+        try:
+            if isinstance(request, RunRequest):
+                send(self._engine.run(request, token))
+            elif isinstance(request, HeadRequest):
+                send(self._engine.head(request))
+            else:
+                for event in self._engine.generate(request, token):
+                    send(event)
+            send(Finished(generation))
+        except Cancelled:
+            send(Finished(generation, stopped=True))
+        except (ValueError, EngineError) as error:
+            send(Failed(generation, str(error)))
+        except Exception as error:
+            sentence = f"The engine failed with {type(error).__name__}: {error}"
+            send(Failed(generation, sentence, traceback.format_exc()))
