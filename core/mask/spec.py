@@ -77,6 +77,11 @@ def only_row(spec: MaskSpec, b: int) -> MaskSpec:
     )
 
 
+def whole(spec: MaskSpec) -> MaskSpec:
+    """The mask of the same rows run at once: what is cached becomes queries, nothing is unfilled."""
+    return replace(spec, length=spec.past + spec.length, past=0, capacity=None)
+
+
 def query_positions(spec: MaskSpec) -> NDArray[np.int64]:
     """Absolute positions ``past + r`` of the query rows, int64 ``[Tq]``."""
     return spec.past + np.arange(spec.length, dtype=np.int64)
