@@ -39,9 +39,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
 
 
-def attend_traced(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor
-) -> tuple[Tensor, Trace]:
+def attend_traced(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Trace]:
     """Same values as :func:`attend`, step by step, with the trace.
 
     Closed cells get the dtype's lowest value before the softmax and exactly 0 after it, so that an
@@ -77,7 +75,8 @@ class Attention(nn.Module):
 
     def _split(self, joined: Tensor, heads: int) -> Tensor:
         """``[B, T, heads * d]`` to ``[B, heads, T, d]``."""
-        return joined.unflatten(-1, (heads, self.head_width)).transpose(1, 2)
+        batch, length, _ = joined.shape
+        return joined.view(batch, length, heads, self.head_width).transpose(1, 2)
 
     def _keys_values(self, joined: Tensor) -> KeyValue:
         keys, values = joined.chunk(2, dim=-1)

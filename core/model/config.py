@@ -52,7 +52,9 @@ class ModelConfig:
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(allowed)}.")
         if self.width % self.heads:
-            raise ValueError(f"width is {self.width}, but must be a multiple of heads={self.heads}.")
+            raise ValueError(
+                f"width is {self.width}, but must be a multiple of heads={self.heads}."
+            )
         if self.heads % self.kv_heads:
             raise ValueError(f"kv_heads is {self.kv_heads}, but must divide heads={self.heads}.")
         if (self.encoder_layers > 0) != (self.family is Family.ENCODER_DECODER):

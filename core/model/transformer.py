@@ -7,7 +7,7 @@ prefix-LM and ``unified`` models are the same assembly under different masks.
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -96,6 +96,11 @@ class LayerStack(nn.Module):
         )
         self.norm = make_norm(config)
 
+    def project_memory(self, memory: Tensor) -> list[KeyValue]:
+        """Cross keys and values of every layer for ``memory`` ``[B, S, width]``."""
+        crosses = (cast("Block", block).cross for block in self.blocks)
+        return [cross.project_memory(memory) for cross in crosses]
+
     def forward(
         self,
         ids: Tensor,
@@ -149,7 +154,7 @@ class Transformer(nn.Module):
         ``ids`` and ``positions`` ``[B, S]``; ``mask`` bool broadcastable to ``[B, H, S, S]``.
         """
         memory = self.encoder(ids, positions, mask, watcher=watcher)
-        return Cache(cross=[block.cross.project_memory(memory) for block in self.body.blocks])
+        return Cache(cross=self.body.project_memory(memory))
 
     def forward(
         self,

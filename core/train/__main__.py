@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # Read when torch is import
 import torch
 
 from core.checkpoints import bundled
+from core.checkpoints.cards import raw_card
 from core.model.transformer import Transformer
 from core.paths import MODELS, TOKENIZER
 from core.text.tokenizer import Tokenizer
@@ -85,9 +86,9 @@ def main(argv: list[str]) -> int:
         bundled.save(model, card, args.out / recipe.name)
 
     if args.evaluate:
-        seen = bundled.raw_card(recipe.name, args.out)["tokens_seen"]
-        command = bundled.raw_card(recipe.name, args.out)["command"]
-        checkpoint(bundled.load(recipe.name, args.out), seen)
+        old = raw_card(recipe.name, args.out)
+        command = old["command"]
+        checkpoint(bundled.load(recipe.name, args.out), old["tokens_seen"])
         return 0
     budget = Budget(int(args.tokens), args.real_share, args.precision)
     resume = args.resume / f"{recipe.name}.pt" if args.resume else None

@@ -19,7 +19,6 @@ from core.text.special import PAD
 from core.types import MaskKind
 
 
-
 @dataclass(frozen=True)
 class Side:
     """Packed rows, each array int64 ``[B, T]``.
@@ -117,13 +116,13 @@ def packed_mask(query: Side, key: Side, kind: MaskKind) -> Tensor:
     return same[:, None]
 
 
-def shuffled(pools: list[list[Ids]], shares: list[float], rng: np.random.Generator) -> Iterator[Ids]:
+def shuffled(
+    pools: list[list[Ids]], shares: list[float], rng: np.random.Generator
+) -> Iterator[Ids]:
     """Documents without end: a pool is drawn by its share, then passed through in random order."""
-    orders = [iter(()) for _ in pools]
+    orders: list[list[int]] = [[] for _ in pools]
     while True:
         pool = int(rng.choice(len(pools), p=shares))
-        index = next(orders[pool], None)
-        if index is None:
-            orders[pool] = iter(rng.permutation(len(pools[pool])))
-            index = next(orders[pool])
-        yield pools[pool][index]
+        if not orders[pool]:
+            orders[pool] = rng.permutation(len(pools[pool])).tolist()
+        yield pools[pool][orders[pool].pop()]

@@ -25,6 +25,7 @@ from core.types import MaskKind
 
 log = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True)
 class Budget:
     """How long to train, and how.

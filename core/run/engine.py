@@ -1,0 +1,215 @@
+"""Run and generate: the only place for device, dtype and inference mode.
+
+One engine keeps the models it has loaded and the attention of its last run, so that another head is
+served without running again. It knows token ids, never text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.checkpoints import bundled
+from core.mask.padding import real_tokens
+from core.model.cache import Cache
+from core.model.transformer import Transformer
+from core.run.cancel import CancelToken
+from core.run.capture import Capture
+from core.run.devices import pick
+from core.run.prompt import appended, prompt
+from core.run.sampling import draw
+from core.run.step import Tensors, begin, chunk, to_device
+from core.run.validate import check, check_generates, out_of_training
+from core.text.special import EOS
+from core.types import (
+    GenerateRequest,
+    HeadPattern,
+    HeadRef,
+    HeadRequest,
+    Inputs,
+    RunRequest,
+    RunResult,
+    StepEvent,
+)
+
+
+class EngineError(RuntimeError):
+    """Something the machine could not do; the message is a sentence for the user."""
+
+
+@contextmanager
+def _memory_told(device: torch.device) -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError) as error:
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+        raise EngineError(
+            f"{device} ran out of memory; shorten the text, take rows away, or run on the cpu."
+        ) from error
+
+
+@dataclass
+class _Kept:
+    """The last run: what other heads are served from."""
+
+    generation: int
+    capture: Capture
+
+
+class Engine:
+    """Runs bundled models; not for use from two threads at once."""
+
+    def __init__(self) -> None:
+        self._models: dict[tuple[str, torch.device, torch.dtype], Transformer] = {}
+        self._kept: _Kept | None = None
+
+    def model(self, name: str, device: torch.device, dtype: torch.dtype) -> Transformer:
+        """A bundled model on a device, loaded once; raises ValueError for an unknown name."""
+        key = (name, device, dtype)
+        if key not in self._models:
+            self._models[key] = bundled.load(name).to(device=device, dtype=dtype)
+        return self._models[key]
+
+    def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
+        """One forward pass: attention of every head and the likeliest tokens at every query row.
+
+        Raises
+        ------
+        ValueError
+            for inputs that the model cannot take; the message is a sentence for the user.
+        EngineError
+            when the device cannot do it.
+        Cancelled
+            when ``cancel`` was set.
+        """
+        device, dtype = pick(request.device, request.dtype)
+        with _memory_told(device), torch.inference_mode():
+            model = self.model(request.model, device, dtype)
+            check(model, request.inputs)
+            started = time.perf_counter()
+            tensors = to_device(request.inputs, device)
+            capture = Capture(request.row, cancel=cancel)
+            logits, cache = _cached_logits(model, tensors, request.inputs, capture)
+            logits_row = logits[request.row].float()
+            best = logits_row.softmax(-1).topk(min(request.top, logits_row.shape[-1]))
+            result_ids = best.indices.cpu().numpy().astype(np.int32)
+            seconds = time.perf_counter() - started
+            difference = _difference(model, tensors, request.inputs, logits, cancel)
+        self._kept = _Kept(request.generation, capture)
+        return RunResult(
+            generation=request.generation,
+            model=request.model,
+            device=str(device),
+            dtype=request.dtype,
+            seconds=seconds,
+            maps=capture.maps(),
+            head=self._pattern(request.head, request.generation),
+            top_ids=result_ids,
+            top_probs=best.values.cpu().numpy(),
+            cache_bytes=cache.bytes // request.inputs.mask.rows,
+            cache_difference=difference,
+            note=out_of_training(model, request.inputs.mask),
+        )
+
+    def head(self, request: HeadRequest) -> HeadPattern | None:
+        """Another head of the last run; None if that run is not the one that is meant."""
+        if self._kept is None or self._kept.generation != request.generation:
+            return None
+        return self._pattern(request.head, request.generation)
+
+    def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
+        assert self._kept is not None
+        nearest = self._kept.capture.nearest(head)
+        return HeadPattern(generation, nearest, self._kept.capture.pattern(nearest))
+
+    def generate(
+        self, request: GenerateRequest, cancel: CancelToken | None = None
+    ) -> Iterator[StepEvent]:
+        """Generate token by token after one batch row, with a cache; an event a token.
+
+        Right pads of the row are dropped: a token follows the last real one. The prompt is
+        prefilled in one piece, whatever ``past`` says.
+
+        Raises
+        ------
+        ValueError
+            if the family or the mask cannot generate, with the reason in a sentence.
+        EngineError, Cancelled
+            as `run`.
+        """
+        run = request.run
+        device, dtype = pick(run.device, run.dtype)
+        with _memory_told(device):
+            model = self.model(run.model, device, dtype)
+            inputs = prompt(run.inputs, run.row)
+            check_generates(model, inputs.mask)
+            check(model, inputs)
+            room = model.config.positions - inputs.mask.real_tokens(0)
+            capture = Capture(cancel=cancel)
+            with torch.inference_mode():
+                cache = begin(model, to_device(inputs, device), capture)
+            self._kept = _Kept(run.generation, capture)
+            for step in range(min(request.max_new_tokens, room + 1)):
+                if cancel is not None:
+                    cancel.check()
+                started = time.perf_counter()
+                with torch.inference_mode():
+                    tensors = to_device(inputs, device)
+                    logits = chunk(model, tensors, cache, inputs.mask.filled, capture)[0, -1]
+                    token, probability = draw(logits, request.sampling, inputs.mask.filled)
+                    best = logits.float().softmax(-1).topk(min(run.top, logits.numel()))
+                    mask_row = tensors.mask[0, 0, -1].cpu().numpy()
+                yield StepEvent(
+                    generation=run.generation,
+                    step=step,
+                    token=token,
+                    probability=probability,
+                    candidate_ids=best.indices.cpu().numpy().astype(np.int32),
+                    candidate_probs=best.values.cpu().numpy(),
+                    mask_row=mask_row,
+                    cache_length=cache.length,
+                    cache_bytes=cache.bytes,
+                    seconds=time.perf_counter() - started,
+                    stopped=token == EOS,
+                    maps=capture.maps(),
+                    head=self._pattern(run.head, run.generation),
+                )
+                if token == EOS:
+                    return
+                inputs = appended(inputs, token)
+
+
+def _cached_logits(
+    model: Transformer, tensors: Tensors, inputs: Inputs, capture: Capture
+) -> tuple[Tensor, Cache]:
+    """Prefill the first ``past`` columns, then run the chunk and look on."""
+    spec = inputs.mask
+    cache = begin(model, tensors, capture)
+    if spec.past:
+        chunk(model, tensors, cache, spec.past)
+    return chunk(model, tensors, cache, spec.filled, capture), cache
+
+
+def _difference(
+    model: Transformer,
+    tensors: Tensors,
+    inputs: Inputs,
+    logits: Tensor,
+    cancel: CancelToken | None,
+) -> float | None:
+    """Largest absolute difference to the uncached logits over real rows; None without a past."""
+    spec = inputs.mask
+    if not spec.past:
+        return None
+    silent = Capture(cancel=cancel, layers=())
+    uncached = chunk(model, tensors, begin(model, tensors, silent), spec.filled, silent)
+    real = torch.as_tensor(real_tokens(spec)[:, spec.past :], device=logits.device)
+    apart = (uncached[:, spec.past :] - logits).abs().amax(dim=-1)[real]
+    return float(apart.max()) if apart.numel() else 0.0

@@ -1,0 +1,71 @@
+"""Whether a model can run the inputs that are asked for, and what is said if not."""
+
+from __future__ import annotations
+
+from core.mask.spec import prefix_end
+from core.model.transformer import Transformer
+from core.types import Family, Inputs, MaskKind, MaskSpec
+
+
+def check(model: Transformer, inputs: Inputs) -> None:
+    """Raise ValueError with a sentence if the model cannot run these inputs."""
+    config, spec = model.config, inputs.mask
+    two = config.family is Family.ENCODER_DECODER
+    if two != (inputs.source_mask is not None and inputs.cross_mask is not None):
+        needs = "needs source tokens" if two else "reads one text and takes no source tokens"
+        raise ValueError(f"This model {needs}.")
+    for name, rows in (("text", inputs.rows), ("source", inputs.source)):
+        for row in rows:
+            top = max(row)
+            if min(row) < 0 or top >= config.vocabulary:
+                raise ValueError(
+                    f"The {name} holds token id {top if min(row) >= 0 else min(row)}, but the"
+                    f" model knows ids from 0 to {config.vocabulary - 1}."
+                )
+    longest = max(s.real_tokens(b) for s in (spec, inputs.source_mask) if s for b in range(s.rows))
+    if longest > config.positions:
+        raise ValueError(
+            f"The text has {longest} tokens, but the model has {config.positions} positions:"
+            f" shorten it by {longest - config.positions}."
+        )
+    check_past(spec)
+
+
+def check_past(spec: MaskSpec) -> None:
+    """Raise ValueError if a cache at ``past`` would not hold what the whole row computes."""
+    if not spec.past:
+        return
+    if not spec.kind.is_causal:
+        raise ValueError(
+            f"past is {spec.past}, but must be 0: under a {spec.kind.value} mask every state"
+            " changes with every new token, so nothing can be cached."
+        )
+    if spec.kind is MaskKind.PREFIX:
+        end = max(prefix_end(spec, b) for b in range(spec.rows))
+        if spec.past < end and spec.prefix > 1:
+            raise ValueError(
+                f"past is {spec.past}, but must be 0 or at least {end}: a prefix is prefilled in"
+                " one piece, since a token appended to it would change what is cached."
+            )
+
+
+def check_generates(model: Transformer, spec: MaskSpec) -> None:
+    """Raise ValueError with the reason if this model under this mask cannot generate."""
+    if model.config.family is Family.ENCODER or not spec.kind.is_causal:
+        who = "An encoder" if model.config.family is Family.ENCODER else "A bidirectional mask"
+        raise ValueError(
+            f"{who} cannot generate: every position reads what comes after it, so there is no"
+            " order in which tokens could follow each other. Put [MASK] into the text and it"
+            " fills the gaps instead."
+        )
+
+
+def out_of_training(model: Transformer, spec: MaskSpec) -> str:
+    """A sentence if the model never saw such a mask in training, else an empty string."""
+    kinds = model.config.kinds
+    if spec.kind in kinds or model.config.family is Family.ENCODER_DECODER:
+        return ""
+    if spec.kind is MaskKind.CAUSAL and MaskKind.PREFIX in kinds:
+        return ""
+    seen = " or ".join(kind.value for kind in kinds)
+    return f"trained under a {seen} mask only: what it says under this one is out of its training"
