@@ -89,7 +89,7 @@ def _paint_numbers(
     metrics = QFontMetricsF(font)
     texts = [number(value) for value in values[start:stop].tolist()]
     widest = max(metrics.horizontalAdvance(text) for text in texts)
-    if widest + 2.0 > frame.cell:
+    if widest + 4.0 > frame.cell:
         return
     painter.setFont(font)
     painter.setPen(theme.muted)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from widgets.grid_geometry import GridFrame, Margins
 from widgets.palette import Theme, mix
 
-SLANT = 50.0
+SLANT = 60.0
 """Degrees by which column labels lean."""
 
 MAX_LABEL = 76.0
@@ -81,8 +81,17 @@ def label_margins(
     if slanted:
         lean = SLANT / 180.0 * pi
         top += slanted * sin(lean) + label.height() * cos(lean) + 4.0
-        right = max(10.0, min(slanted, MAX_LABEL) * cos(lean) - 2.0)
+        right = max(10.0, _overhang(cols.texts, label, cos(lean)))
     return Margins(ceil(left), ceil(top), ceil(right), 0.0)
+
+
+def _overhang(texts: Sequence[str], metrics: QFontMetricsF, share: float) -> float:
+    """Return how far the last slanted labels lean out over the right edge of the square."""
+    least_cell = 10.0
+    return max(
+        min(metrics.horizontalAdvance(text), MAX_LABEL) * share - back * least_cell
+        for back, text in enumerate(reversed(texts[-4:]))
+    )
 
 
 def nice_step(room: float, cell: float) -> int:
@@ -108,7 +117,7 @@ def paint_row_labels(
 ) -> None:
     """Paint labels and positions left of the square; `hot` is the row in the accent."""
     label, digit = QFontMetricsF(fonts.label), QFontMetricsF(fonts.digit)
-    step = nice_step(label.height() - 2.0, frame.cell)
+    step = nice_step(label.height() - 1.0, frame.cell)
     start, stop = frame.row_span
     digits = digit.horizontalAdvance("0" * len(str(labels.first + frame.rows - 1)))
     edge = frame.x - 6.0
@@ -154,14 +163,17 @@ def paint_col_labels(
             painter.setPen(_digit_color(theme, col == hot))
             box = QRectF(x - 40.0, top, 80.0, digit.height())
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, str(labels.first + col))
-    step = nice_step(label.height() * 1.02 / sin(SLANT / 180.0 * pi), frame.cell)
+    step = nice_step(label.height() * 0.82 / sin(SLANT / 180.0 * pi), frame.cell)
     painter.setFont(fonts.label)
     shown = [c for c in range(start - start % step, stop, step) if c >= start]
     for col in _with_hot(shown, hot, (start, stop), step):
         x = frame.left_of(col) + frame.cell / 2.0
         if col < len(labels.texts) and frame.x - 2.0 <= x <= frame.x + frame.width + 2.0:
             painter.setPen(_label_color(theme, labels, col, hot))
-            _slanted(painter, QPointF(x + 4.0, top - 2.0), _cut(label, labels.texts[col]))
+            text = _cut(label, labels.texts[col])
+            lean = label.horizontalAdvance(text) * cos(SLANT / 180.0 * pi)
+            if x + lean <= painter.window().width():
+                _slanted(painter, QPointF(x + 4.0, top - 2.0), text)
 
 
 def _slanted(painter: QPainter, foot: QPointF, text: str) -> None:

@@ -86,6 +86,7 @@ class MaskForm(QScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._knobs = MaskKnobs()
+        self._told: tuple[int, ...] = ()
         self._typed = False
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -107,7 +108,7 @@ class MaskForm(QScrollArea):
         self.documents_label = QLabel("Documents")
         self.documents = QLineEdit()
         self.documents_label.setBuddy(self.documents)
-        self.documents.setPlaceholderText("one document, or lengths: 3, 2, 1")
+        self.documents.setPlaceholderText("lengths, such as 3, 2, 1")
         self.documents.setAccessibleName("Document lengths")
         tip = (
             "Packed documents: their lengths in real tokens, first first. They must add up to the"
@@ -182,13 +183,13 @@ class MaskForm(QScrollArea):
         self.documents.setVisible(limits.documents)
         self.documents_label.setVisible(limits.documents)
         taken = parse_documents(self.documents.text()) == knobs.documents
-        if not taken and (not self._typed or knobs.documents != self._knobs.documents):
+        if not taken and (not self._typed or knobs.documents != self._told):
             with QSignalBlocker(self.documents):
                 self.documents.setText(", ".join(map(str, knobs.documents)))
             self._typed = False
         if taken:
             self._typed = False
-        self._knobs = knobs
+        self._knobs, self._told = knobs, knobs.documents
 
     def set_error(self, text: str) -> None:
         """Show a sentence in place, an empty one to take it away; what was typed stays."""
@@ -240,6 +241,8 @@ class MaskForm(QScrollArea):
         if self.error.text():
             # Refused while the signal was out: the text stays, the next knob must not carry it.
             self._knobs = before
+        else:
+            self._typed, self._told = False, lengths
 
 
 def parse_documents(text: str) -> tuple[int, ...] | None:

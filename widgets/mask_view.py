@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from core.mask.reasons import sentence
 from core.types import MaskSpec, Reason
 from widgets.grid_bars import paint_bars
 from widgets.grid_canvas import Cell
-from widgets.grid_geometry import GridFrame
+from widgets.grid_geometry import GridFrame, Margins
 from widgets.grid_labels import LabelFonts
 from widgets.grid_raster import Blocks, closed_codes, color_table, finish, mask_blocks, spread
 from widgets.grid_view import GridView
@@ -83,6 +85,14 @@ class MaskView(GridView):
     def _describe(self, cell: Cell | None) -> None:
         self.setAccessibleDescription(self.describe(cell) if cell is not None else "")
 
+    def _margins(self) -> Margins:
+        margins = super()._margins()
+        if self._spec is None or not self._spec.past:
+            return margins
+        metrics = QFontMetricsF(LabelFonts.beside(self.font()).digit)
+        name = metrics.horizontalAdvance(f"cache {self._spec.past}")
+        return replace(margins, left=max(margins.left, ceil(name) + 10.0))
+
     # -- painting
 
     def _make_picture(self, frame: GridFrame, theme: Theme) -> QImage:
@@ -126,7 +136,7 @@ class MaskView(GridView):
         painter.setFont(font)
         painter.setPen(theme.accent)
         high = QFontMetricsF(font).height()
-        text = QRectF(0.0, band.center().y() - high / 2.0 - 1.0, frame.x - 6.0, high)
+        text = QRectF(0.0, band.center().y() - high / 2.0 - 2.0, frame.x - 6.0, high)
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(text, flags, f"cache {self._spec.past}")
 

@@ -272,8 +272,10 @@ def _lut(theme_name: str, map_name: str) -> NDArray[np.uint32]:
     elif map_name == "even":
         away = 1.0 - t if not theme.dark else t
         light = 0.24 + 0.72 * away
-        hue = np.deg2rad(285.0 - 190.0 * away)
-        chroma = 0.035 + 0.1 * np.sin(np.pi * np.clip(0.15 + 0.75 * away, 0, 1))
+        # On a light ground the pale end keeps clear of the yellow that says padding.
+        hue = np.deg2rad(285.0 - (185.0 if theme.dark else 115.0) * away)
+        chroma = 0.03 + 0.1 * np.sin(np.pi * np.clip(0.15 + 0.75 * away, 0, 1))
+        chroma *= 1.0 if theme.dark else 1.0 - 0.8 * away**3
         lab = np.stack([light, chroma * np.cos(hue), chroma * np.sin(hue)], axis=1)
     elif map_name == "grey":
         low, high = _oklab(theme.map_low), _oklab(theme.text)

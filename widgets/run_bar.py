@@ -159,20 +159,20 @@ class RunBar(QWidget):
         for pill in self.pills.values():
             row.addWidget(pill)
         row.addSpacing(8)
-        row.addWidget(self.model, 1)
+        row.addWidget(self.model, 4)
         row.addWidget(self.device)
         row.addWidget(self.dtype)
         row.addSpacing(4)
         row.addWidget(self.dot)
         row.addWidget(self.status)
-        row.addStretch(2)
+        row.addStretch(1)
         row.addWidget(self.transport)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(3)
         column.addLayout(row)
         column.addWidget(self.progress)
-        self.model.setMaximumWidth(260)
+        self.model.setMaximumWidth(280)
 
     # -- signals
 

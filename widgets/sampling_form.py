@@ -82,7 +82,7 @@ class SamplingForm(QWidget):
             (
                 "Top-p",
                 self.top_p,
-                "Draw among the fewest tokens that hold this probability; 1: all.",
+                "Draw among the fewest tokens that hold this share; 1: all.",
             ),
             ("Seed", self.seed, "The same seed, text and mask give the same tokens."),
             ("At most", self.most, "Play stops after so many new tokens, or at the end token."),
@@ -98,6 +98,7 @@ class SamplingForm(QWidget):
         layout.setContentsMargins(14, 12, 14, 12)
         layout.addWidget(title)
         layout.addLayout(form)
+        layout.addStretch(1)
 
     def set_choice(self, choice: SamplingChoice) -> None:
         """Show a choice; never emits."""

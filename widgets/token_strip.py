@@ -266,6 +266,10 @@ class TokenStrip(QAbstractScrollArea):
         if slot is not None and event.button() == Qt.MouseButton.LeftButton:
             self.token_clicked.emit(slot)
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Qt: the press has said it all."""
+        event.accept()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Qt: arrows choose the query before or after, Ctrl+C copies the tokens."""
         last = len(self._state.labels) - 1
