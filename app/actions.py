@@ -1,0 +1,146 @@
+"""The menus: one table of what can be done, with its shortcut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox
+
+from app.controller import Controller
+from app.engine_client import EngineClient
+from app.main_window import MainWindow
+from core.types import Family
+from widgets import palette
+from widgets.grid_geometry import GridWindow
+
+FAMILIES = (
+    (Family.ENCODER, "&Encoder"),
+    (Family.DECODER, "&Decoder"),
+    (Family.PREFIX, "&Prefix-LM"),
+    (Family.ENCODER_DECODER, "E&ncoder–decoder"),
+)
+MAPS = (("indigo", "&Indigo"), ("even", "&Colour-blind-safe"), ("grey", "&Grey"))
+ABOUT = (
+    "<b>maskscope</b><p>Build an attention mask and watch a small trained transformer re-run under"
+    " it: encoder, decoder, prefix-LM and encoder–decoder.</p><p>Apache-2.0. The program never"
+    " opens a network connection.</p>"
+)
+
+
+class Actions(QObject):
+    """Owns the menus of the main window."""
+
+    def __init__(
+        self, window: MainWindow, controller: Controller, client: EngineClient, theme: str
+    ) -> None:
+        super().__init__(window)
+        self._window, self._controller, self._client = window, controller, client
+        self.theme = theme
+        bar = window.menuBar()
+        self._file_menu(bar.addMenu("&File"))
+        self._view_menu(bar.addMenu("&View"))
+        self._model_menu(bar.addMenu("&Model"))
+        self._engine_menu(bar.addMenu("&Engine"))
+        self._add(bar.addMenu("&Help"), "&About maskscope", self._on_about_triggered)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
+
+    def _add(
+        self, menu: QMenu, text: str, slot: Callable[[], object], key: str | None = None
+    ) -> QAction:
+        action = menu.addAction(text)
+        if key is not None:
+            action.setShortcut(QKeySequence(key))
+        action.triggered.connect(slot)
+        return action
+
+    def _file_menu(self, menu: QMenu) -> None:
+        self._add(menu, "Save &picture of the window…", self._on_picture_triggered, "Ctrl+Shift+S")
+        self._add(menu, "&Copy picture of the window", self._on_copy_triggered, "Ctrl+Shift+C")
+        menu.addSeparator()
+        self._add(menu, "&Quit", self._window.close, "Ctrl+Q")
+
+    def _view_menu(self, menu: QMenu) -> None:
+        self._add(menu, "Show the &whole mask", self._on_whole_triggered, "Ctrl+0")
+        contrast = menu.addAction("Contrast by &row")
+        contrast.setCheckable(True)
+        contrast.setToolTip("Colour each row up to its own largest weight")
+        contrast.toggled.connect(self._window.attention_view.set_row_contrast)
+        maps = menu.addMenu("Attention &colours")
+        self._choices(maps, MAPS, "indigo", self._on_map_picked)
+        themes = menu.addMenu("&Theme")
+        entries = (("system", "As the &system"), ("light", "&Light"), ("dark", "&Dark"))
+        self._choices(themes, entries, self.theme, self._on_theme_picked)
+
+    def _model_menu(self, menu: QMenu) -> None:
+        for number, (family, title) in enumerate(FAMILIES, start=1):
+            slot = partial(self._controller.pick_family, family)
+            self._add(menu, title, slot, f"Ctrl+{number}")
+        menu.addSeparator()
+        self._add(menu, "Generate one &token", self._controller.step, "Ctrl+Right")
+        self._add(menu, "P&lay", self._controller.play, "Ctrl+Return")
+        self._add(menu, "&Stop", self._controller.stop, "Ctrl+.")
+
+    def _engine_menu(self, menu: QMenu) -> None:
+        self._add(menu, "&Restart the engine", self._controller.restart_engine)
+
+    def _choices(
+        self,
+        menu: QMenu,
+        entries: tuple[tuple[str, str], ...],
+        chosen: str,
+        slot: Callable[[str], None],
+    ) -> None:
+        group = QActionGroup(self)
+        for name, title in entries:
+            action = menu.addAction(title)
+            action.setCheckable(True)
+            action.setChecked(name == chosen)
+            action.triggered.connect(partial(slot, name))
+            group.addAction(action)
+
+    # -- handlers
+
+    def _on_map_picked(self, name: str, checked: bool = True) -> None:
+        self._window.attention_view.set_map(name)
+        self._window.heads.set_map(name)
+
+    def _on_theme_picked(self, name: str, checked: bool = True) -> None:
+        self.theme = name
+        self._apply_theme()
+
+    @Slot(Qt.ColorScheme)
+    def _on_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
+        if self.theme == "system":
+            self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        dark = palette.system_is_dark() if self.theme == "system" else self.theme == "dark"
+        palette.apply(application, dark)
+
+    @Slot()
+    def _on_whole_triggered(self) -> None:
+        for view in (self._window.mask_view, self._window.attention_view):
+            view.set_view(GridWindow())
+
+    @Slot()
+    def _on_picture_triggered(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save picture", "maskscope.png", "PNG picture (*.png)"
+        )
+        if name and not self._window.grab().save(name):
+            QMessageBox.warning(
+                self._window, "maskscope", f"The picture could not be written to {name}."
+            )
+
+    @Slot()
+    def _on_copy_triggered(self) -> None:
+        QGuiApplication.clipboard().setPixmap(self._window.grab())
+
+    @Slot()
+    def _on_about_triggered(self) -> None:
+        QMessageBox.about(self._window, "About maskscope", ABOUT)

@@ -1,0 +1,173 @@
+"""``maskscope generate``: text token by token, or the gaps of a text where there is no next."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from app.cli.models import add_json
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
+from app.cli.reading import (
+    Reading,
+    add_reading,
+    candidates,
+    engine,
+    in_words,
+    read,
+    request,
+    tokenizer,
+    view_state,
+)
+from app.cli.values import decimal, whole
+from app.scene import scene
+from app.state import ViewState
+from core.text.tokenizer import MASK, Tokenizer
+from core.types import Family, GenerateRequest, MaskKind, Sampling, StepEvent
+
+if TYPE_CHECKING:
+    from core.run.engine import Engine
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "generate",
+        help="continue a text, or fill its [MASK]s",
+        description="Continue a text token by token with a cache. An encoder cannot: it fills every"
+        " [MASK] instead.",
+    )
+    add_reading(parser)
+    parser.add_argument("--max-new-tokens", type=whole(1, 100_000), default=24, metavar="N")
+    parser.add_argument("--temperature", type=decimal, default=0.0, help="0 takes the likeliest")
+    parser.add_argument("--top-k", type=whole(0), default=0, metavar="N", help="0 is off")
+    parser.add_argument("--top-p", type=decimal, default=1.0, help="1 is off")
+    parser.add_argument("--seed", type=whole(0, 2**32 - 1), default=0, metavar="N")
+    add_json(parser)
+    parser.set_defaults(command=command)
+
+
+def command(args: argparse.Namespace) -> int:
+    """Generate or fill; print the text, or write what was asked for."""
+    if args.json not in (None, STANDARD_OUTPUT):
+        check_target(args.json)
+    sampling = Sampling(args.temperature, args.top_k, args.top_p, args.seed)
+    state = replace(view_state(args), sampling=sampling, max_new_tokens=args.max_new_tokens)
+    words = tokenizer()
+    with engine() as runs:
+        try:
+            text = generate(runs, state, words)
+            printed, plain = text.whole, text.as_plain()
+        except ValueError as error:
+            reads_only = scene(state, words).inputs.mask.kind is MaskKind.BIDIRECTIONAL
+            if not reads_only or not masked(state, words):
+                raise
+            print(f"maskscope: {error}", file=sys.stderr)
+            filled = fill(read(runs, state), words)
+            printed, plain = filled.as_text(), filled.as_plain()
+    if args.json is None:
+        print(printed)
+    else:
+        deliver(to_json(plain), args.json)
+    return 0
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A text and what was written after it."""
+
+    model: str
+    prompt: str
+    whole: str
+    steps: list[dict[str, Any]]
+    seconds: float
+    stopped: bool
+
+    def as_plain(self) -> dict[str, Any]:
+        """The content of a JSON file."""
+        rate = len(self.steps) / self.seconds if self.seconds else None
+        return {
+            "model": self.model,
+            "prompt": self.prompt,
+            "text": self.whole,
+            "reached_end": self.stopped,
+            "seconds": round(self.seconds, 6),
+            "tokens_per_second": None if rate is None else round(rate, 1),
+            "steps": self.steps,
+        }
+
+
+def generate(engine: Engine, state: ViewState, words: Tokenizer) -> Generated:
+    """Continue the shown row of a state; an encoder-decoder continues its target.
+
+    Raises
+    ------
+    ValueError
+        with the reason in a sentence if the family or the mask cannot generate.
+    """
+    shown = scene(state, words)
+    wanted = GenerateRequest(request(state, shown), state.sampling, state.max_new_tokens)
+    events = list(engine.generate(wanted))
+    two_texts = state.family is Family.ENCODER_DECODER
+    prompt = state.current.target if two_texts else state.current.text
+    ids = [*words.encode(prompt), *(event.token for event in events)]
+    return Generated(
+        state.model,
+        prompt,
+        words.decode(ids, structure=False),
+        [_step(event, words) for event in events],
+        sum(event.seconds for event in events),
+        bool(events) and events[-1].stopped,
+    )
+
+
+def _step(event: StepEvent, words: Tokenizer) -> dict[str, Any]:
+    return {
+        "id": event.token,
+        "token": words.label(event.token),
+        "probability": round(event.probability, 6),
+        "cache_length": event.cache_length,
+        "candidates": candidates(event.candidate_ids, event.candidate_probs, words),
+    }
+
+
+def masked(state: ViewState, words: Tokenizer) -> bool:
+    """True if the shown row has a ``[MASK]``."""
+    return MASK in words.encode(state.current.text)
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with its gaps filled, and what else would fit each."""
+
+    model: str
+    text: str
+    filled: str
+    gaps: list[dict[str, Any]]
+
+    def as_text(self) -> str:
+        """The filled text, then a line for each gap."""
+        gaps = (f"[MASK] at {gap['column']}: {in_words(gap['candidates'])}" for gap in self.gaps)
+        return "\n".join((self.filled, *gaps))
+
+    def as_plain(self) -> dict[str, Any]:
+        """The content of a JSON file."""
+        return {"model": self.model, "text": self.text, "filled": self.filled, "gaps": self.gaps}
+
+
+def fill(reading: Reading, words: Tokenizer) -> Filled:
+    """The likeliest tokens for every ``[MASK]`` of a run, each gap by itself."""
+    result = reading.result
+    filled, gaps = list(reading.query_ids), []
+    for row, token in enumerate(reading.query_ids):
+        if token == MASK:
+            found = candidates(result.top_ids[row], result.top_probs[row], words)
+            gaps.append({"column": row, "candidates": found})
+            filled[row] = found[0]["id"]
+    return Filled(result.model, reading.state.current.text, _text(filled, words), gaps)
+
+
+def _text(ids: Sequence[int], words: Tokenizer) -> str:
+    return words.decode(ids, structure=False)

@@ -1,0 +1,62 @@
+"""Values of command line options, read with a sentence for each way to go wrong."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+
+class UsageError(ValueError):
+    """The command line cannot be understood; the message is a sentence."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises `UsageError` where argparse prints its usage and exits."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what went wrong and where the help is."""
+        plain = message.removeprefix("argument ").rstrip(".")
+        raise UsageError(f"{plain}; `{self.prog} --help` tells what can be given.")
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """A type for whole numbers from ``low`` to ``high``."""
+    allowed = f"from {low} to {high}" if high is not None else f"of {low} or more"
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if number < low or (high is not None and number > high):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
+        return number
+
+    return parse
+
+
+def whole_list(text: str) -> tuple[int, ...]:
+    """A type for whole numbers with commas between them, such as ``3,2,1``."""
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of whole numbers such as 3,2,1"
+        ) from None
+
+
+def decimal(text: str) -> float:
+    """A type for finite numbers."""
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number such as 0.8")
+    return float(text)
+
+
+def pixels(text: str) -> tuple[int, int]:
+    """A type for the size of a window, such as ``1280x800``."""
+    match = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size in pixels such as 1280x800")
+    return int(match[1]), int(match[2])

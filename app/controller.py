@@ -1,0 +1,439 @@
+"""State diff to action: what the user does becomes a new state, and a new state asks the engine.
+
+The mask is repainted at once. The engine is asked only when something that it needs has changed;
+its answers are told to the widgets if they are still the newest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Slot
+
+from app import presenter
+from app.display import Display
+from app.engine_client import EngineClient
+from app.engine_process import Failed, Finished, Ready
+from app.main_window import MainWindow
+from app.playback import Playback, scene_of
+from app.scene import Scene, scene
+from app.state import RowState, ViewState, initial
+from core.text.special import MASK, SPECIAL_PIECES
+from core.text.tokenizer import Tokenizer
+from core.types import (
+    Family,
+    GenerateRequest,
+    HeadPattern,
+    HeadRef,
+    HeadRequest,
+    ModelCard,
+    RunRequest,
+    RunResult,
+    Stack,
+    StepEvent,
+)
+from widgets.mask_form import MaskKnobs
+from widgets.run_bar import EngineStatus
+from widgets.sampling_form import SamplingChoice
+
+
+class Controller(QObject):
+    """Holds the state, and is the only one who changes it."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        client: EngineClient,
+        tokenizer: Tokenizer,
+        cards: list[ModelCard],
+        family: Family = Family.PREFIX,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._client, self._tokenizer, self._cards = window, client, tokenizer, cards
+        self._display = Display(window, tokenizer)
+        self._remembered: dict[Family, ViewState] = {}
+        self._state = initial(family)
+        self._scene = scene(self._state, tokenizer)
+        self._asked = self._scene
+        self._answer: tuple[Scene, RunResult] | None = None
+        self._playback = Playback()
+        self._connect()
+        self._tell(None)
+
+    # -- signals
+
+    def _connect(self) -> None:
+        window, client = self._window, self._client
+        bar, form = window.run_bar, window.form
+        for signal, slot in (
+            (bar.family_picked, self.pick_family),
+            (bar.model_picked, self._on_model_picked),
+            (bar.device_picked, self._on_device_picked),
+            (bar.dtype_picked, self._on_dtype_picked),
+            (bar.sampling_changed, self._on_sampling_changed),
+            (bar.step_requested, self.step),
+            (bar.play_requested, self.play),
+            (bar.pause_requested, self.stop),
+            (bar.stop_requested, self.stop),
+            (bar.back_requested, self._on_back_requested),
+            (bar.start_requested, self._on_start_requested),
+            (form.knobs_changed, self._on_knobs_changed),
+            (form.row_selected, self._on_row_selected),
+            (form.row_added, self._on_row_added),
+            (form.row_removed, self._on_row_removed),
+            (window.text.textEdited, self._on_text_edited),
+            (window.target.textEdited, self._on_target_edited),
+            (window.mask_view.cell_hovered, self._on_mask_hovered),
+            (window.attention_view.cell_hovered, self._on_attention_hovered),
+            (window.mask_view.cell_clicked, self._on_cell_clicked),
+            (window.attention_view.cell_clicked, self._on_cell_clicked),
+            (window.mask_view.view_changed, window.attention_view.set_view),
+            (window.attention_view.view_changed, window.mask_view.set_view),
+            (window.heads.head_clicked, self._on_head_clicked),
+            (window.heads.head_hovered, self._on_head_hovered),
+            (window.stacks.stack_picked, self._on_stack_picked),
+            (window.strip.token_clicked, self._on_token_clicked),
+            (window.bars.candidate_clicked, self._on_candidate_clicked),
+            (window.timeline.step_picked, self._on_step_picked),
+            (client.became_ready, self._on_engine_ready),
+            (client.result_arrived, self._on_result_arrived),
+            (client.step_arrived, self._on_step_arrived),
+            (client.head_arrived, self._on_head_arrived),
+            (client.finished, self._on_finished),
+            (client.failed, self._on_failed),
+            (client.died, self._on_engine_died),
+        ):
+            signal.connect(slot)
+
+    # -- the state
+
+    @property
+    def state(self) -> ViewState:
+        """What is shown."""
+        return self._state
+
+    @property
+    def answer(self) -> RunResult | None:
+        """The newest answer of the engine."""
+        return self._answer[1] if self._answer else None
+
+    def update(self, new: ViewState) -> bool:
+        """Show a new state; False, with a sentence in the form, if it cannot be."""
+        old, before = self._state, self._scene
+        if new == old:
+            return True
+        try:
+            made = scene(new, self._tokenizer)
+        except ValueError as error:
+            self._window.form.set_error(str(error))
+            return False
+        spec = made.masks[new.stack]
+        if new.cell is not None and not (new.cell[0] < spec.length and new.cell[1] < spec.keys):
+            new = replace(new, cell=None)
+        self._state, self._scene = new, made
+        self._tell(old)
+        asks = (made.inputs, made.row, new.model, new.device, new.dtype)
+        if asks != (before.inputs, before.row, old.model, old.device, old.dtype):
+            self._run()
+        elif new.head != old.head:
+            self._ask_head(new.head)
+        if new.cell != old.cell and self._answer is not None:
+            self._display.candidates(new, *self._answer)
+        return True
+
+    def _tell(self, old: ViewState | None) -> None:
+        models = [c for c in self._cards if _fits(c, self._state.family)]
+        self._display.state(self._state, models)
+        self._display.scene(self._state, self._scene)
+        self._display.timeline(self._playback.written, len(self._state.current.generated))
+
+    # -- asking the engine
+
+    def _request(self) -> RunRequest:
+        state = self._state
+        return RunRequest(
+            generation=self._client.next_generation(),
+            model=state.model,
+            inputs=self._scene.inputs,
+            head=state.head,
+            row=state.row,
+            device=state.device,
+            dtype=state.dtype,
+        )
+
+    def _run(self) -> None:
+        self._playback = self._playback.ended()
+        self._window.run_bar.set_playing(False)
+        self._asked = self._scene
+        self._display.awaiting()
+        self._status(EngineStatus.RUNNING if self._client.is_ready else EngineStatus.LOADING)
+        self._client.submit(self._request())
+
+    def _ask_head(self, head: HeadRef) -> None:
+        if self._answer is not None:
+            self._client.ask_head(HeadRequest(self._answer[1].generation, head))
+
+    def _status(self, status: EngineStatus, detail: str = "") -> None:
+        self._window.run_bar.set_status(status, detail)
+        self._window.run_bar.set_progress(-1.0 if status is EngineStatus.RUNNING else None)
+
+    def start(self) -> None:
+        """Start the engine and ask for the first result; the mask is on screen already."""
+        self._client.start()
+        self._run()
+
+    @Slot()
+    def restart_engine(self) -> None:
+        """End the engine process and start a new one with the same state."""
+        self._client.restart()
+        self._answer = None
+        self._run()
+
+    # -- generating
+
+    @Slot()
+    def play(self) -> None:
+        """Generate as many tokens as the sampling form allows."""
+        self._generate(self._state.max_new_tokens)
+
+    @Slot()
+    def step(self) -> None:
+        """Generate one token."""
+        self._generate(1)
+
+    @Slot()
+    def stop(self) -> None:
+        """Stop what runs; what was generated stays."""
+        self._client.stop()
+
+    def _generate(self, count: int) -> None:
+        request = GenerateRequest(self._request(), self._state.sampling, count)
+        self._playback = self._playback.begun(self._scene, self._state.current.generated)
+        self._window.run_bar.set_playing(count > 1)
+        self._status(EngineStatus.RUNNING)
+        self._client.submit(request)
+
+    @Slot(object)
+    def _on_step_arrived(self, event: StepEvent) -> None:
+        running = self._playback.running
+        if running is None:
+            return
+        before = scene_of(running, len(self._playback.written))
+        if event.stopped:
+            self._window.sentence.setText("The model ended its text: it chose </s>.")
+        else:
+            self._playback = self._playback.advanced(event.token)
+            self._show_written()
+        self._display.step(self._state, before, event)
+
+    def _show_written(self) -> None:
+        """Put the written tokens into the state and the strip, without asking for a run."""
+        written = self._playback.written
+        grown = presenter.fitted(self._state.with_row(generated=written), self._tokenizer)
+        self._state, self._scene = grown, scene(grown, self._tokenizer)
+        row = grown.cell[0] if grown.cell else None
+        self._window.strip.set_tokens(
+            presenter.strip(self._tokenizer, self._scene, grown.stack, row)
+        )
+        self._display.timeline(written, len(written))
+
+    def _scrub(self, count: int) -> None:
+        """Show the text with the first ``count`` of the written tokens."""
+        if self._playback.running is not None:
+            self._client.stop()
+            return
+        count = max(0, min(count, len(self._playback.written)))
+        shown = self._state.with_row(generated=self._playback.written[:count])
+        self.update(presenter.fitted(shown, self._tokenizer))
+
+    @Slot()
+    def _on_back_requested(self) -> None:
+        self._scrub(len(self._state.current.generated) - 1)
+
+    @Slot()
+    def _on_start_requested(self) -> None:
+        self._scrub(0)
+
+    @Slot(int)
+    def _on_step_picked(self, count: int) -> None:
+        self._scrub(count)
+
+    # -- the engine answers
+
+    @Slot(object)
+    def _on_engine_ready(self, ready: Ready) -> None:
+        entries = [("auto", f"auto ({ready.devices[0]})"), *((d, d) for d in ready.devices)]
+        self._window.run_bar.set_devices(entries, self._state.device)
+        half = any(device.startswith("cuda") for device in ready.devices)
+        kinds = ("float32", "float16", "bfloat16") if half else ("float32",)
+        self._window.run_bar.set_dtypes(kinds, self._state.dtype)
+        self._status(EngineStatus.RUNNING if self._client.is_busy else EngineStatus.READY)
+
+    @Slot(object)
+    def _on_result_arrived(self, result: RunResult) -> None:
+        self._answer = (self._asked, result)
+        self._display.result(self._state, self._asked, result)
+        if result.head.head != self._state.head:
+            self._state = replace(self._state, head=result.head.head)
+
+    @Slot(object)
+    def _on_head_arrived(self, head: HeadPattern) -> None:
+        if self._answer is not None and self._playback.running is None:
+            self._display.pattern(self._answer[0], head)
+
+    @Slot(object)
+    def _on_finished(self, finished: Finished) -> None:
+        self._status(EngineStatus.READY)
+        if self._playback.running is not None:
+            self._display.scene(self._state, self._scene)
+            self._run()
+
+    @Slot(object)
+    def _on_failed(self, failed: Failed) -> None:
+        self._playback = self._playback.ended()
+        self._window.run_bar.set_playing(False)
+        self._status(EngineStatus.READY, failed.sentence)
+        self._window.form.set_error(failed.sentence)
+        self._window.sentence.setText(failed.sentence)
+
+    @Slot(str)
+    def _on_engine_died(self, sentence: str) -> None:
+        self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
+        self._answer = None
+        self._run()
+
+    # -- the user acts
+
+    @Slot(object)
+    def pick_family(self, family: Family) -> None:
+        """Show a family: where it was left, or with its sample."""
+        if family is not self._state.family:
+            self._remembered[self._state.family] = self._state
+            self._playback = Playback()
+            new = self._remembered.get(family) or initial(family)
+            written = new.current.generated
+            self._playback = Playback(written)
+            self.update(replace(new, device=self._state.device, dtype=self._state.dtype))
+
+    @Slot(str)
+    def _on_model_picked(self, model: str) -> None:
+        self.update(replace(self._state, model=model))
+
+    @Slot(str)
+    def _on_device_picked(self, device: str) -> None:
+        self.update(replace(self._state, device=device))
+
+    @Slot(str)
+    def _on_dtype_picked(self, dtype: str) -> None:
+        self.update(replace(self._state, dtype=dtype))
+
+    @Slot(object)
+    def _on_sampling_changed(self, choice: SamplingChoice) -> None:
+        most = choice.max_new_tokens
+        self.update(replace(self._state, sampling=choice.sampling, max_new_tokens=most))
+
+    @Slot(object)
+    def _on_knobs_changed(self, knobs: MaskKnobs) -> None:
+        self.update(presenter.with_knobs(self._state, knobs))
+
+    @Slot(int)
+    def _on_row_selected(self, row: int) -> None:
+        self._playback = Playback(self._state.rows[row].generated)
+        self.update(replace(self._state, row=row))
+
+    @Slot()
+    def _on_row_added(self) -> None:
+        rows = (*self._state.rows, RowState("The end."))
+        self._playback = Playback()
+        self.update(replace(self._state, rows=rows, row=len(rows) - 1, documents=()))
+        self._change_rows()
+
+    @Slot(int)
+    def _on_row_removed(self, row: int) -> None:
+        rows = self._state.rows[:row] + self._state.rows[row + 1 :]
+        if rows:
+            self.update(replace(self._state, rows=rows, row=max(0, row - 1), documents=()))
+
+    def _change_rows(self) -> None:
+        self.update(presenter.fitted(self._state, self._tokenizer))
+
+    @Slot(str)
+    def _on_text_edited(self, text: str) -> None:
+        self._edit(text=text, generated=())
+
+    @Slot(str)
+    def _on_target_edited(self, text: str) -> None:
+        self._edit(target=text, generated=())
+
+    def _edit(self, **changes: object) -> None:
+        self._playback = Playback()
+        self.update(presenter.fitted(self._state.with_row(**changes), self._tokenizer))
+
+    @Slot(object)
+    def _on_mask_hovered(self, cell: tuple[int, int] | None) -> None:
+        self._window.attention_view.set_cursor(cell)
+        if cell is not None:
+            self._window.sentence.setText(self._window.mask_view.describe(cell))
+
+    @Slot(object)
+    def _on_attention_hovered(self, cell: tuple[int, int] | None) -> None:
+        self._window.mask_view.set_cursor(cell)
+        if cell is not None:
+            self._window.sentence.setText(self._window.attention_view.describe(cell))
+
+    @Slot(object)
+    def _on_cell_clicked(self, cell: tuple[int, int]) -> None:
+        self.update(replace(self._state, cell=cell))
+        self._window.sentence.setText(self._window.mask_view.describe(cell))
+
+    @Slot(object)
+    def _on_head_clicked(self, head: HeadRef) -> None:
+        stays = head.stack is self._state.stack
+        self.update(replace(self._state, head=head, cell=self._state.cell if stays else None))
+
+    @Slot(object)
+    def _on_head_hovered(self, head: HeadRef | None) -> None:
+        self._ask_head(head or self._state.head)
+
+    @Slot(object)
+    def _on_stack_picked(self, stack: Stack) -> None:
+        self.update(replace(self._state, head=HeadRef(stack), cell=None))
+
+    @Slot(int)
+    def _on_token_clicked(self, slot: int) -> None:
+        spec = self._scene.masks[self._state.stack]
+        row = max(0, min(slot - spec.past, spec.length - 1))
+        column = min(slot, spec.keys - 1)
+        self._on_cell_clicked((row, column))
+
+    @Slot(int)
+    def _on_candidate_clicked(self, token: int) -> None:
+        """Take a candidate: after the text, or in the place of a ``[MASK]``."""
+        if self._answer is None:
+            return
+        state = self._state
+        if state.family is not Family.ENCODER:
+            written = (*state.current.generated, token)
+            self._playback = Playback(written)
+            self._edit_generated(written)
+            return
+        ids = self._scene.query_ids[Stack.ENCODER]
+        query = presenter.query_shown(
+            self._scene, state.stack, state.cell[0] if state.cell else None
+        )
+        if ids[query] == MASK:
+            nth = ids[:query].count(MASK)
+            parts = state.current.text.split(SPECIAL_PIECES[MASK])
+            text = SPECIAL_PIECES[MASK].join(parts[: nth + 1]).rstrip()
+            word = self._tokenizer.decode([token])
+            rest = SPECIAL_PIECES[MASK].join(parts[nth + 1 :])
+            self._edit(text=f"{text} {word}{rest}")
+
+    def _edit_generated(self, written: tuple[int, ...]) -> None:
+        self.update(presenter.fitted(self._state.with_row(generated=written), self._tokenizer))
+
+
+def _fits(card: ModelCard, family: Family) -> bool:
+    """True if a model can run under a family's masks: two stacks need two, one stack one."""
+    two = card.family is Family.ENCODER_DECODER
+    return two == (family is Family.ENCODER_DECODER)

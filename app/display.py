@@ -1,0 +1,164 @@
+"""Tells the widgets what to show; reads nothing from them and decides nothing."""
+
+from __future__ import annotations
+
+from app import presenter
+from app.main_window import MainWindow
+from app.scene import Scene
+from app.state import ViewState
+from core.mask.intervals import reason_counts
+from core.text.tokenizer import Tokenizer
+from core.types import (
+    Family,
+    HeadPattern,
+    HeadRef,
+    MaskSpec,
+    ModelCard,
+    Reason,
+    RunResult,
+    Stack,
+    StepEvent,
+)
+from widgets.next_token_bars import Candidate
+from widgets.sampling_form import SamplingChoice
+
+
+class Display:
+    """The window as seen from the controller: a scene, an answer, a head, a step."""
+
+    def __init__(self, window: MainWindow, tokenizer: Tokenizer) -> None:
+        self._window = window
+        self._tokenizer = tokenizer
+
+    # -- the state and its mask: at once, no engine
+
+    def state(self, state: ViewState, models: list[ModelCard]) -> None:
+        """Controls that show a choice."""
+        bar = self._window.run_bar
+        bar.set_family(state.family)
+        entries = [(m.name, f"{m.name} · {m.parameters / 1e6:.1f} M") for m in models]
+        bar.set_models(entries, state.model)
+        bar.set_sampling(SamplingChoice(state.sampling, state.max_new_tokens))
+        two = state.family is Family.ENCODER_DECODER
+        self._window.show_family(stacks=two)
+        for edit, text in (
+            (self._window.text, state.current.text),
+            (self._window.target, state.current.target),
+        ):
+            if edit.text() != text:
+                edit.setText(text)
+        why = ""
+        if state.family is Family.ENCODER:
+            why = (
+                "An encoder cannot generate: every position reads what comes after it. Put [MASK]"
+                " into the text and it fills the gaps instead."
+            )
+        bar.set_can_generate(not why, why)
+
+    def scene(self, state: ViewState, scene: Scene) -> None:
+        """The mask, the form and the tokens."""
+        window, spec = self._window, scene.masks[state.stack]
+        self._mask(spec, scene.row, scene, state.stack)
+        cell = presenter.cell_shown(state, scene)
+        window.mask_view.set_selected(cell)
+        window.attention_view.set_selected(cell)
+        window.form.set_error("")
+        window.form.set_knobs(presenter.knobs(state), presenter.limits(state, scene))
+        window.form.set_rows(presenter.row_titles(state), state.row)
+        window.stacks.set_masks(scene.masks, scene.row, state.stack)
+        window.strip.set_tokens(presenter.strip(self._tokenizer, scene, state.stack, cell[0]))
+
+    def _mask(self, spec: MaskSpec, row: int, scene: Scene, stack: Stack) -> None:
+        window = self._window
+        counts = reason_counts(spec, row)
+        window.mask_view.set_mask(spec, row, *self._labels(scene, stack))
+        window.form.set_counts(counts)
+        note = f"rows read columns · {spec.length} × {spec.keys}"
+        if spec.past:
+            note += f" · {spec.past} cached"
+        window.mask_card.note.setText(note)
+        self._pairs = presenter.pairs_text(spec, counts[Reason.OPEN])
+
+    def _labels(self, scene: Scene, stack: Stack) -> tuple[list[str], list[str]]:
+        return (
+            presenter.labels(self._tokenizer, scene.query_ids[stack]),
+            presenter.labels(self._tokenizer, scene.key_ids[stack]),
+        )
+
+    # -- answers of the engine
+
+    def awaiting(self) -> None:
+        """Fade what the new mask has made old."""
+        self._window.attention_view.set_stale(True)
+        self._window.heads.set_stale(True)
+
+    def result(self, state: ViewState, scene: Scene, result: RunResult) -> None:
+        """Everything that a run says."""
+        self._window.heads.set_maps(result.maps)
+        self.pattern(scene, result.head)
+        self.candidates(state, scene, result)
+        self.cache(state, scene.inputs.mask, scene.row, result.cache_bytes)
+        facts = [self._pairs, f"model {1000 * result.seconds:.0f} ms on {result.device}"]
+        if result.cache_difference is not None:
+            facts.append(f"cached − uncached ≤ {result.cache_difference:.1e}")
+        if result.tokens_per_second is not None:
+            facts.append(f"{result.tokens_per_second:.0f} tokens/s")
+        self._window.facts.setText("  ·  ".join(facts))
+        if result.note:
+            self._window.sentence.setText(f"{result.model}: {result.note}.")
+
+    def pattern(self, scene: Scene, head: HeadPattern) -> None:
+        """One head in full."""
+        stack = head.head.stack
+        spec, row = scene.masks[stack], scene.row
+        view = self._window.attention_view
+        view.set_pattern(head.pattern, spec, row, *self._labels(scene, stack))
+        self.head(head.head)
+
+    def head(self, head: HeadRef) -> None:
+        """Which head is shown."""
+        self._window.heads.set_selected(head)
+        many = self._window.stacks.isVisibleTo(self._window)
+        where = f"{head.stack.value} · " if many else ""
+        note = f"{where}layer {head.layer + 1} · head {head.head + 1}"
+        self._window.attention_card.note.setText(note)
+
+    def candidates(self, state: ViewState, scene: Scene, result: RunResult) -> None:
+        """The likeliest tokens at the selected query."""
+        row = state.cell[0] if state.cell else None
+        self._window.bars.set_candidates(
+            *presenter.candidates(self._tokenizer, scene, state.stack, result, row)
+        )
+
+    def cache(self, state: ViewState, spec: MaskSpec, row: int, size: int) -> None:
+        """The KV cache after a run: its slots, and room for one more Play."""
+        window = self._window
+        window.cache.setVisible(spec.kind.is_causal)
+        used = spec.filled
+        capacity = used + state.max_new_tokens
+        each = size / used if used else 0.0
+        window.cache.set_cache(used, spec.left_pad[row], capacity, size, round(each * capacity))
+
+    def step(self, state: ViewState, before: Scene, event: StepEvent) -> None:
+        """One generated token: mask and heads as they were read to choose it."""
+        spec = before.masks[state.stack]
+        self._mask(spec, 0, before, state.stack)
+        self._window.heads.set_maps(event.maps)
+        if event.head is not None:
+            self.pattern(before, event.head)
+        label = self._tokenizer.label
+        bars = [
+            Candidate(int(i), label(int(i)), float(p))
+            for i, p in zip(event.candidate_ids, event.candidate_probs, strict=True)
+        ]
+        chosen = f"chose “{label(event.token)}” at {event.cache_length}"
+        self._window.bars.set_candidates("Next token", chosen, bars)
+        self.cache(state, before.inputs.mask, 0, event.cache_bytes)
+        rate = 1.0 / event.seconds if event.seconds > 0 else 0.0
+        facts = f"cache offset {event.cache_length}  ·  {rate:.0f} tokens/s"
+        self._window.facts.setText(f"{self._pairs}  ·  {facts}")
+
+    def timeline(self, written: tuple[int, ...], at: int) -> None:
+        """The generated tokens, and how many of them are in the text."""
+        self._window.timeline.set_steps([self._tokenizer.label(t) for t in written], at)
+        self._window.run_bar.set_steps(len(written), at)

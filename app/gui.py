@@ -1,0 +1,150 @@
+"""Start the window: palette, tokenizer, engine; smoke test and screenshot."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtWidgets import QApplication
+
+from app.actions import Actions
+from app.controller import Controller
+from app.engine_client import EngineClient
+from app.engine_process import Failed, Finished
+from app.errors import install_error_dialog
+from app.main_window import MainWindow
+from app.settings import Settings
+from core.checkpoints import cards
+from core.paths import TOKENIZER
+from core.text.tokenizer import Tokenizer
+from core.types import Family
+from widgets import palette
+
+SMOKE_LIMIT_MS = 120_000
+
+
+class Session(QObject):
+    """One running program: the window, the engine, and what is remembered."""
+
+    def __init__(self, family: Family | None, theme: str | None) -> None:
+        super().__init__()
+        self.settings = Settings()
+        choice = theme or self.settings.text("theme", "system")
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        dark = palette.system_is_dark() if choice == "system" else choice == "dark"
+        palette.apply(application, dark)
+        self.window = MainWindow()
+        self.client = EngineClient(self)
+        self.controller = Controller(
+            self.window,
+            self.client,
+            Tokenizer.load(TOKENIZER),
+            [cards.card(name) for name in cards.names()],
+            family or Family.PREFIX,
+        )
+        self.actions = Actions(self.window, self.controller, self.client, choice)
+        self.window.closing.connect(self._on_window_closing)
+
+    def restore(self) -> None:
+        """Give the window the layout that it was left with."""
+        window = self.window
+        window.restoreGeometry(self.settings.bytes("geometry"))
+        for name, splitter in window.splitters().items():
+            splitter.restoreState(self.settings.bytes(name))
+
+    @Slot()
+    def _on_window_closing(self) -> None:
+        window = self.window
+        self.settings.save(
+            geometry=window.saveGeometry(),
+            theme=self.actions.theme,
+            **{name: splitter.saveState() for name, splitter in window.splitters().items()},
+        )
+        self.client.shutdown()
+
+
+class _Shot(QObject):
+    """Waits for the first result, then takes the picture or says that all is well."""
+
+    def __init__(self, session: Session, screenshot: Path | None) -> None:
+        super().__init__(session)
+        self._session = session
+        self._screenshot = screenshot
+        self._started = time.perf_counter()
+        session.client.finished.connect(self._on_finished)
+        session.client.failed.connect(self._on_failed)
+        self._limit = QTimer(self, singleShot=True, interval=SMOKE_LIMIT_MS)
+        self._limit.timeout.connect(self._on_time_over)
+        self._limit.start()
+
+    @Slot(object)
+    def _on_finished(self, finished: Finished) -> None:
+        result = self._session.controller.answer
+        if result is None:
+            return
+        self._limit.stop()
+        QApplication.processEvents()
+        took = time.perf_counter() - self._started
+        code = 0
+        if self._screenshot is not None and not self._session.window.grab().save(
+            str(self._screenshot)
+        ):
+            self._say(f"The picture could not be written to {self._screenshot}.", sys.stderr)
+            code = 2
+        else:
+            self._say(f"ready {result.model} on {result.device} after {took:.1f} s", sys.stdout)
+        self._end(code)
+
+    @Slot(object)
+    def _on_failed(self, failed: Failed) -> None:
+        self._say(failed.sentence, sys.stderr)
+        self._end(1)
+
+    @Slot()
+    def _on_time_over(self) -> None:
+        self._say("No result came within two minutes.", sys.stderr)
+        self._end(1)
+
+    @staticmethod
+    def _say(sentence: str, stream: object) -> None:
+        print(sentence, file=stream, flush=True)  # type: ignore[call-overload]
+
+    def _end(self, code: int) -> None:
+        self._session.window.close()
+        QApplication.exit(code)
+
+
+def run_gui(
+    *,
+    smoke: bool = False,
+    screenshot: Path | None = None,
+    family: Family | None = None,
+    size: tuple[int, int] | None = None,
+    theme: str | None = None,
+) -> int:
+    """Show the window and serve it until it is closed; returns the exit code.
+
+    ``smoke`` and ``screenshot`` end by themselves once the first result is on screen.
+    """
+    application = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(application, QApplication)
+    application.setApplicationName("maskscope")
+    application.setStyle("Fusion")
+    once = smoke or screenshot is not None
+    session = Session(family, theme)
+    install_error_dialog(session.window, quiet=once)
+    if not once:
+        session.restore()
+    if size is not None:
+        session.window.resize(*size)
+    if once:
+        _Shot(session, screenshot)
+    session.window.show()
+    session.window.mask_view.setFocus()
+    QTimer.singleShot(0, session.controller.start)
+    code = application.exec()
+    session.client.shutdown()
+    return code

@@ -1,0 +1,176 @@
+"""The window: which widget stands where. It wires nothing; `app.controller` does."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMainWindow,
+    QSizePolicy,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.cards import Card, plain_card
+from widgets.attention_view import AttentionView
+from widgets.cache_slots import CacheSlots
+from widgets.head_wall import HeadWall
+from widgets.mask_form import MaskForm
+from widgets.mask_view import MaskView
+from widgets.next_token_bars import NextTokenBars
+from widgets.run_bar import RunBar
+from widgets.stack_picker import StackPicker
+from widgets.step_timeline import StepTimeline
+from widgets.token_strip import TokenStrip
+
+
+class MainWindow(QMainWindow):
+    """Run bar on top; mask form, mask, attention, heads and candidates; tokens below."""
+
+    closing = Signal()
+    """The window is about to close."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("maskscope")
+        self.setObjectName("main")
+        self._make_widgets()
+        self._lay_out()
+        self._make_status_bar()
+        self.resize(1440, 900)
+
+    # -- widgets
+
+    def _make_widgets(self) -> None:
+        self.run_bar = RunBar()
+        self.form = MaskForm()
+        self.mask_view = MaskView()
+        self.attention_view = AttentionView()
+        self.heads = HeadWall()
+        self.stacks = StackPicker()
+        self.bars = NextTokenBars()
+        self.strip = TokenStrip()
+        self.cache = CacheSlots()
+        self.timeline = StepTimeline()
+        self.text = self._edit("Text", "Type a sentence; each token becomes a row and a column.")
+        self.target = self._edit(
+            "Target", "What the decoder has written so far; empty starts with <s> alone."
+        )
+        self.text_label = QLabel("Text")
+        self.target_label = QLabel("Target")
+        for label, edit in ((self.text_label, self.text), (self.target_label, self.target)):
+            label.setProperty("role", "title")
+            label.setBuddy(edit)
+
+    @staticmethod
+    def _edit(name: str, tip: str) -> QLineEdit:
+        edit = QLineEdit()
+        edit.setAccessibleName(name)
+        edit.setToolTip(tip)
+        edit.setPlaceholderText(tip)
+        edit.setMaxLength(4000)
+        return edit
+
+    # -- layout
+
+    def _lay_out(self) -> None:
+        self.mask_card = Card("Mask", self._over(self.stacks, self.mask_view))
+        self.attention_card = Card("Attention", self.attention_view)
+        self.heads_card = Card("Heads", self.heads)
+        self.right = QSplitter(Qt.Orientation.Vertical)
+        self.right.addWidget(self.heads_card)
+        self.right.addWidget(plain_card(self.bars))
+        self.right.setStretchFactor(0, 3)
+        self.right.setStretchFactor(1, 2)
+        self.across = QSplitter(Qt.Orientation.Horizontal)
+        for pane, width in (
+            (plain_card(self.form), 236),
+            (self.mask_card, 420),
+            (self.attention_card, 420),
+            (self.right, 290),
+        ):
+            self.across.addWidget(pane)
+            self.across.setStretchFactor(self.across.count() - 1, width)
+        self.across.setSizes([236, 420, 420, 290])
+        self.down = QSplitter(Qt.Orientation.Vertical)
+        self.down.addWidget(self.across)
+        self.tokens_card = self._tokens_card()
+        self.down.addWidget(self.tokens_card)
+        self.down.setStretchFactor(0, 1)
+        self.down.setStretchFactor(1, 0)
+        for splitter in (self.across, self.down, self.right):
+            splitter.setChildrenCollapsible(False)
+            splitter.setHandleWidth(8)
+        central = QWidget()
+        layout = QVBoxLayout(central)
+        layout.setContentsMargins(10, 6, 10, 4)
+        layout.setSpacing(8)
+        layout.addWidget(self.run_bar)
+        layout.addWidget(self.down, 1)
+        self.setCentralWidget(central)
+
+    @staticmethod
+    def _over(upper: QWidget, lower: QWidget) -> QWidget:
+        both = QWidget()
+        layout = QVBoxLayout(both)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(upper)
+        layout.addWidget(lower, 1)
+        return both
+
+    def _tokens_card(self) -> Card:
+        content = QWidget()
+        grid = QGridLayout(content)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(6)
+        for row, (label, edit) in enumerate(
+            ((self.text_label, self.text), (self.target_label, self.target))
+        ):
+            grid.addWidget(label, row, 0)
+            grid.addWidget(edit, row, 1)
+        grid.addWidget(self.strip, 2, 0, 1, 2)
+        below = QHBoxLayout()
+        below.addWidget(self.cache, 3)
+        below.addWidget(self.timeline, 2)
+        grid.addLayout(below, 3, 0, 1, 2)
+        grid.setRowStretch(2, 1)
+        self.strip.setMinimumHeight(52)
+        card = Card("Tokens", content)
+        card.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        return card
+
+    def _make_status_bar(self) -> None:
+        bar = self.statusBar()
+        self.sentence = QLabel()
+        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.sentence.setAccessibleName("What is under the cursor")
+        bar.addWidget(self.sentence, 1)
+        self.facts = QLabel()
+        self.facts.setProperty("role", "muted")
+        self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.facts.setAccessibleName("Numbers of the last run")
+        bar.addPermanentWidget(self.facts)
+
+    # -- told from outside
+
+    def show_family(self, *, stacks: bool) -> None:
+        """Show what an encoder-decoder needs beside the rest: three masks and a target."""
+        self.stacks.setVisible(stacks)
+        for part in (self.target, self.target_label):
+            part.setVisible(stacks)
+        self.text_label.setText("Source" if stacks else "Text")
+
+    def splitters(self) -> dict[str, QSplitter]:
+        """The splitters by the name that their layout is remembered under."""
+        return {"across": self.across, "down": self.down, "right": self.right}
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Qt: say so before the window goes."""
+        self.closing.emit()
+        super().closeEvent(event)
