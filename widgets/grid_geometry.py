@@ -42,7 +42,7 @@ class GridFrame:
     """A `GridWindow` laid into a widget.
 
     ``x, y, width, height`` is the square in device-independent pixels, ``cell`` the side of a
-    cell in the same unit; ``dpr`` is the device pixel ratio.
+    cell in the same unit and ``base`` that side at zoom 1; ``dpr`` is the device pixel ratio.
     """
 
     x: float
@@ -50,6 +50,7 @@ class GridFrame:
     width: float
     height: float
     cell: float
+    base: float
     row: float
     col: float
     rows: int
@@ -137,9 +138,7 @@ def lay_out(
     room_w = max(8.0, size[0] - margins.left - margins.right)
     room_h = max(8.0, size[1] - margins.top - margins.bottom)
     base = base_cell((room_w, room_h), shape, dpr)
-    cell = base * max(1.0, window.zoom)
-    if cell * dpr >= 5.0:
-        cell = round(cell * dpr) / dpr
+    cell = _whole(base * max(1.0, window.zoom), dpr)
     width = min(cell * cols, room_w)
     height = min(cell * rows, room_h)
     width, height = max(1.0, round(width * dpr)) / dpr, max(1.0, round(height * dpr)) / dpr
@@ -148,8 +147,23 @@ def lay_out(
     if cell * dpr < 1.0:
         row, col = floor(row), floor(col)
     return GridFrame(
-        margins.left, margins.top, width, height, cell, row, col, rows=rows, cols=cols, dpr=dpr
+        margins.left,
+        margins.top,
+        width,
+        height,
+        cell=cell,
+        base=base,
+        row=row,
+        col=col,
+        rows=rows,
+        cols=cols,
+        dpr=dpr,
     )
+
+
+def _whole(cell: float, dpr: float) -> float:
+    """Return the side of a cell in whole device pixels, unless it has only a few of them."""
+    return round(cell * dpr) / dpr if cell * dpr >= 5.0 else cell
 
 
 def base_cell(room: tuple[float, float], shape: tuple[int, int], dpr: float) -> float:
@@ -158,17 +172,17 @@ def base_cell(room: tuple[float, float], shape: tuple[int, int], dpr: float) -> 
     return floor(cell * dpr) / dpr if cell * dpr >= 5.0 else cell
 
 
-def max_zoom(frame: GridFrame, zoom: float) -> float:
+def max_zoom(frame: GridFrame) -> float:
     """Return the zoom at which a cell has its largest useful size."""
-    return max(1.0, MAX_ZOOMED_CELL / (frame.cell / max(1.0, zoom)))
+    return max(1.0, MAX_ZOOMED_CELL / frame.base)
 
 
 def zoomed(frame: GridFrame, window: GridWindow, factor: float, x: float, y: float) -> GridWindow:
     """Return the window after zooming by `factor` about the point (x, y), which stays put."""
-    zoom = min(max(1.0, window.zoom * factor), max_zoom(frame, window.zoom))
+    zoom = min(max(1.0, window.zoom * factor), max_zoom(frame))
     px = min(max(0.0, x - frame.x), frame.width)
     py = min(max(0.0, y - frame.y), frame.height)
-    cell = frame.cell * zoom / max(1.0, window.zoom)
+    cell = _whole(frame.base * zoom, frame.dpr)
     row = frame.row + py / frame.cell - py / cell
     col = frame.col + px / frame.cell - px / cell
     if zoom == 1.0:

@@ -7,11 +7,23 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from collections.abc import Callable, Iterator
 
 import pytest
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, QPointF
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from widgets import palette
+
+
+def pixel(image: QImage, point: QPointF) -> int:
+    """Return the colour of a grabbed picture under a point in widget coordinates."""
+    ratio = image.devicePixelRatio()
+    return image.pixel(int(point.x() * ratio), int(point.y() * ratio))
+
+
+@pytest.fixture
+def pixel_at() -> Callable[[QImage, QPointF], int]:
+    return pixel
 
 
 @pytest.fixture(autouse=True)

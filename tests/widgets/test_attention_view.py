@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QSignalSpy
 
@@ -21,7 +22,8 @@ def labels(count: int) -> list[str]:
 
 def grab_at(view: AttentionView, cell: tuple[int, int]) -> int:
     image: QImage = view.grab().toImage()
-    return image.pixel(view.cell_rect(cell).center().toPoint())
+    ratio = image.devicePixelRatio()
+    return image.pixel((view.cell_rect(cell).center() * ratio).toPoint())
 
 
 def test_one_hot_cell_is_where_it_belongs(shown: Show) -> None:
@@ -50,7 +52,9 @@ def test_closed_is_not_weight_zero(shown: Show, name: str) -> None:
     zero = int(palette.attention_lut(palette.current(), name)[0])
     for row in range(1, 6):
         for col in range(6):
-            box = view.cell_rect((row, col)).adjusted(3, 3, -3, -3).toRect()
+            box = view.cell_rect((row, col)).adjusted(3, 3, -3, -3)
+            ratio = image.devicePixelRatio()
+            box = QRectF(box.topLeft() * ratio, box.size() * ratio).toRect()
             colors = {
                 image.pixel(x, y)
                 for x in range(box.left(), box.right())
