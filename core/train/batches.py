@@ -1,8 +1,8 @@
 """Documents to batches: several documents share a row, and no document reads another.
 
 Packing keeps the rows full; the document number of every slot becomes part of the mask. Position
-ids restart in each document, and half of the rows start them at a random offset, so that every
-learned position is trained.
+ids restart in each document, and some rows start them at a random offset, so that every learned
+position is trained.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from torch import Tensor
 from core.text.objectives import IGNORE, Example, Ids
 from core.text.special import PAD
 from core.types import MaskKind
+
+
+OFFSET_SHARE = 0.2
+"""Share of the rows whose positions start at a random offset."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def packed(
                 used_source += len(sample.source)
             samples.append(sample)
             used += len(sample.inputs)
-        offset = int(rng.integers(0, positions - width + 1)) if rng.random() < 0.5 else 0
+        offset = int(rng.integers(0, positions - width + 1)) if rng.random() < OFFSET_SHARE else 0
         two_sided = len(samples[0].source) > 0
         pieces = [(s.inputs, s.labels, s.prefix) for s in samples]
         body_rows.append(_pack_row(pieces, target_width if two_sided else width, offset))
