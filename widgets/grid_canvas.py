@@ -152,6 +152,10 @@ class GridCanvas(QWidget):
     def _empty_text(self) -> str:
         return "Choose a model family to see its mask."
 
+    def describe(self, cell: Cell) -> str:
+        """Return one cell in words."""
+        return f"query {cell[0]}, key {cell[1]}"
+
     def _describe(self, cell: Cell | None) -> None:
         """Say the cell to assistive technology."""
 

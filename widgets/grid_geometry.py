@@ -13,6 +13,9 @@ MAX_CELL = 46.0
 
 MAX_ZOOMED_CELL = 72.0
 
+MOST_BLOCKS = 900
+"""Most blocks along an axis whose cells are smaller than a device pixel."""
+
 
 @dataclass(frozen=True)
 class GridWindow:
@@ -201,13 +204,16 @@ def revealing(frame: GridFrame, window: GridWindow, cell: tuple[int, int]) -> Gr
 def axis_map(first: float, cell: float, total: int, pixels: int, dpr: float) -> AxisMap:
     """Map device `pixels` onto blocks of cells, from the (fractional) cell `first` on.
 
-    Below one device pixel a cell each pixel is one block, so that no cell is skipped.
+    Below one device pixel a cell each pixel is one block, so that no cell is skipped; along a
+    very long axis two or more pixels share a block, which is as exact and keeps a frame short.
     """
     size = cell * dpr
     start, end = _span(first, pixels / size, total)
     gap = np.zeros(pixels, np.bool_)
     if size < 1.0 and end - start >= pixels:
-        return AxisMap(start, end, pixels, np.arange(pixels, dtype=np.intp), gap)
+        share = -(-pixels // MOST_BLOCKS)
+        index = np.arange(pixels, dtype=np.intp) // share
+        return AxisMap(start, end, int(index[-1]) + 1, index, gap)
     at = np.clip(np.floor(first + (np.arange(pixels) + 0.5) / size).astype(np.intp), start, end - 1)
     blocks = min(end - start, pixels)
     made = AxisMap(start, end, blocks, at - start, gap)

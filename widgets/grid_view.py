@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QNativeGestureEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QNativeGestureEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from widgets.grid_canvas import Cell, GridCanvas
 from widgets.grid_geometry import GridWindow, revealing, zoomed
@@ -16,6 +16,10 @@ _MOVES = {
     Qt.Key.Key_Down: (1, 0),
 }
 _ZOOM_STEP = 1.25
+_HELP = (
+    "Rows are queries, columns are keys. Wheel zooms, dragging pans, a double click or 0 shows"
+    " everything; arrows move the selected cell."
+)
 
 
 class GridView(GridCanvas):
@@ -82,6 +86,12 @@ class GridView(GridCanvas):
             event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture
         ):
             self._zoom(1.0 + event.value(), event.position())
+            return True
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            frame = self.frame()
+            at = event.pos()
+            cell = frame.cell_at(at.x(), at.y()) if frame is not None else None
+            QToolTip.showText(event.globalPos(), self.describe(cell) if cell else _HELP, self)
             return True
         return super().event(event)
 

@@ -47,7 +47,6 @@ class MaskView(GridView):
         self._counts: NDArray[np.float64] = np.zeros(0)
         self._texts: tuple[list[str], list[str]] = ([], [])
         self.setAccessibleName("Mask")
-        self.setToolTip("")
 
     def set_mask(
         self, spec: MaskSpec, row: int, row_labels: list[str], key_labels: list[str]

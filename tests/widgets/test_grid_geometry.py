@@ -66,7 +66,9 @@ def test_a_cell_out_of_sight_is_revealed() -> None:
     assert moved.col_span[0] <= 128 < moved.col_span[1]
 
 
-@pytest.mark.parametrize(("cell", "total"), [(0.1, 6000), (0.9, 600), (1.0, 500), (7.0, 90)])
+@pytest.mark.parametrize(
+    ("cell", "total"), [(0.1, 6000), (0.5, 4000), (0.3, 9000), (0.9, 600), (1.0, 500), (7.0, 90)]
+)
 def test_an_axis_map_skips_no_cell(cell: float, total: int) -> None:
     pixels = int(cell * total)
     made = axis_map(0.0, cell, total, pixels, 1.0)
