@@ -3,7 +3,28 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSlider, QSpinBox, QWidget
+
+
+class _CalmSlider(QSlider):
+    """A slider that leaves the wheel to the scroll area until it has the focus."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+class _CalmSpinBox(QSpinBox):
+    """A spin box that leaves the wheel to the scroll area until it has the focus."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
 
 
 class Knob(QWidget):
@@ -21,8 +42,10 @@ class Knob(QWidget):
     ) -> None:
         super().__init__(parent)
         self._label = QLabel(name)
-        self._spin = QSpinBox()
-        self._slider = QSlider(Qt.Orientation.Horizontal)
+        self._spin = _CalmSpinBox()
+        self._slider = _CalmSlider(Qt.Orientation.Horizontal)
+        self._spin.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._label.setBuddy(self._spin)
         self._spin.setSpecialValueText(zero_text)
         self._spin.setMinimumWidth(66)
