@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -19,20 +20,21 @@ from core.checkpoints import bundled
 from core.mask.padding import real_tokens
 from core.model.cache import Cache
 from core.model.transformer import Transformer
+from core.paths import MODELS
 from core.run.cancel import CancelToken
 from core.run.capture import Capture
 from core.run.devices import pick
 from core.run.prompt import appended, prompt
 from core.run.sampling import draw
 from core.run.step import Tensors, begin, chunk, to_device
-from core.run.validate import check, check_generates, out_of_training
+from core.run.validate import check, check_generates, check_row, out_of_training
 from core.text.special import EOS
 from core.types import (
     GenerateRequest,
     HeadPattern,
     HeadRef,
     HeadRequest,
-    Inputs,
+    MaskSpec,
     RunRequest,
     RunResult,
     StepEvent,
@@ -64,9 +66,10 @@ class _Kept:
 
 
 class Engine:
-    """Runs bundled models; not for use from two threads at once."""
+    """Runs the models bundled in ``folder``; not for use from two threads at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path = MODELS) -> None:
+        self._folder = folder
         self._models: dict[tuple[str, torch.device, torch.dtype], Transformer] = {}
         self._kept: _Kept | None = None
 
@@ -74,7 +77,7 @@ class Engine:
         """A bundled model on a device, loaded once; raises ValueError for an unknown name."""
         key = (name, device, dtype)
         if key not in self._models:
-            self._models[key] = bundled.load(name).to(device=device, dtype=dtype)
+            self._models[key] = bundled.load(name, self._folder).to(device=device, dtype=dtype)
         return self._models[key]
 
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
@@ -92,16 +95,17 @@ class Engine:
         device, dtype = pick(request.device, request.dtype)
         with _memory_told(device), torch.inference_mode():
             model = self.model(request.model, device, dtype)
-            check(model, request.inputs)
+            check(model, request.inputs, request.row)
             started = time.perf_counter()
             tensors = to_device(request.inputs, device)
             capture = Capture(request.row, cancel=cancel)
-            logits, cache = _cached_logits(model, tensors, request.inputs, capture)
+            silent = Capture(cancel=cancel, layers=())
+            logits, cache = _cached_logits(model, tensors, request.inputs.mask, capture, silent)
             logits_row = logits[request.row].float()
             best = logits_row.softmax(-1).topk(min(request.top, logits_row.shape[-1]))
             result_ids = best.indices.cpu().numpy().astype(np.int32)
             seconds = time.perf_counter() - started
-            difference = _difference(model, tensors, request.inputs, logits, cancel)
+            difference = _difference(model, tensors, request.inputs.mask, logits, silent)
         self._kept = _Kept(request.generation, capture)
         return RunResult(
             generation=request.generation,
@@ -148,6 +152,7 @@ class Engine:
         device, dtype = pick(run.device, run.dtype)
         with _memory_told(device):
             model = self.model(run.model, device, dtype)
+            check_row(run.inputs, run.row)
             inputs = prompt(run.inputs, run.row)
             check_generates(model, inputs.mask)
             check(model, inputs)
@@ -163,7 +168,7 @@ class Engine:
                 with torch.inference_mode():
                     tensors = to_device(inputs, device)
                     logits = chunk(model, tensors, cache, inputs.mask.filled, capture)[0, -1]
-                    token, probability = draw(logits, request.sampling, inputs.mask.filled)
+                    token, probability = draw(logits, request.sampling, inputs.mask.real_tokens(0))
                     best = logits.float().softmax(-1).topk(min(run.top, logits.numel()))
                     mask_row = tensors.mask[0, 0, -1].cpu().numpy()
                 yield StepEvent(
@@ -187,28 +192,21 @@ class Engine:
 
 
 def _cached_logits(
-    model: Transformer, tensors: Tensors, inputs: Inputs, capture: Capture
+    model: Transformer, tensors: Tensors, spec: MaskSpec, capture: Capture, silent: Capture
 ) -> tuple[Tensor, Cache]:
     """Prefill the first ``past`` columns, then run the chunk and look on."""
-    spec = inputs.mask
     cache = begin(model, tensors, capture)
     if spec.past:
-        chunk(model, tensors, cache, spec.past)
+        chunk(model, tensors, cache, spec.past, silent)
     return chunk(model, tensors, cache, spec.filled, capture), cache
 
 
 def _difference(
-    model: Transformer,
-    tensors: Tensors,
-    inputs: Inputs,
-    logits: Tensor,
-    cancel: CancelToken | None,
+    model: Transformer, tensors: Tensors, spec: MaskSpec, logits: Tensor, silent: Capture
 ) -> float | None:
     """Largest absolute difference to the uncached logits over real rows; None without a past."""
-    spec = inputs.mask
     if not spec.past:
         return None
-    silent = Capture(cancel=cancel, layers=())
     uncached = chunk(model, tensors, begin(model, tensors, silent), spec.filled, silent)
     real = torch.as_tensor(real_tokens(spec)[:, spec.past :], device=logits.device)
     apart = (uncached[:, spec.past :] - logits).abs().amax(dim=-1)[real]

@@ -19,7 +19,7 @@ def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
         greedy = torch.zeros_like(logits)
         greedy[logits.argmax()] = 1.0
         return greedy
-    probabilities = (logits / sampling.temperature).softmax(dim=-1)
+    probabilities = ((logits - logits.max()) / sampling.temperature).softmax(dim=-1)
     if 0 < sampling.top_k < probabilities.numel():
         order = probabilities.argsort(descending=True, stable=True)
         probabilities[order[sampling.top_k :]] = 0.0
@@ -34,8 +34,9 @@ def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
 def draw(logits: Tensor, sampling: Sampling, position: int) -> tuple[int, float]:
     """One token id and the probability it was drawn with.
 
-    Chance depends on the seed and on ``position``, the place that the token will take, alone: a
-    text generated in one go is the one generated step by step, and the same on every device.
+    Chance depends on the seed and on ``position``, the place that the token will take in the text,
+    alone: a text generated in one go is the one generated step by step, and the same on every
+    device and beside every padding.
     """
     probabilities = distribution(logits.float().cpu(), sampling)
     if sampling.temperature == 0:

@@ -6,10 +6,16 @@ from core.mask.spec import prefix_end
 from core.model.transformer import Transformer
 from core.types import Family, Inputs, MaskKind, MaskSpec
 
+_SAME_RULE = {
+    MaskKind.ENCODER_SELF: MaskKind.BIDIRECTIONAL,
+    MaskKind.DECODER_SELF: MaskKind.CAUSAL,
+}
 
-def check(model: Transformer, inputs: Inputs) -> None:
-    """Raise ValueError with a sentence if the model cannot run these inputs."""
+
+def check(model: Transformer, inputs: Inputs, row: int = 0) -> None:
+    """Raise ValueError with a sentence if the model cannot run these inputs and show ``row``."""
     config, spec = model.config, inputs.mask
+    check_row(inputs, row)
     two = config.family is Family.ENCODER_DECODER
     if two != (inputs.source_mask is not None and inputs.cross_mask is not None):
         needs = "needs source tokens" if two else "reads one text and takes no source tokens"
@@ -29,6 +35,12 @@ def check(model: Transformer, inputs: Inputs) -> None:
             f" shorten it by {longest - config.positions}."
         )
     check_past(spec)
+
+
+def check_row(inputs: Inputs, row: int) -> None:
+    """Raise ValueError if there is no such batch row."""
+    if not 0 <= row < inputs.mask.rows:
+        raise ValueError(f"row is {row}, but must be between 0 and {inputs.mask.rows - 1}.")
 
 
 def check_past(spec: MaskSpec) -> None:
@@ -63,9 +75,16 @@ def check_generates(model: Transformer, spec: MaskSpec) -> None:
 def out_of_training(model: Transformer, spec: MaskSpec) -> str:
     """A sentence if the model never saw such a mask in training, else an empty string."""
     kinds = model.config.kinds
-    if spec.kind in kinds or model.config.family is Family.ENCODER_DECODER:
+    if _rule_of(spec) in {_SAME_RULE.get(kind, kind) for kind in kinds}:
         return ""
-    if spec.kind is MaskKind.CAUSAL and MaskKind.PREFIX in kinds:
+    if _rule_of(spec) is MaskKind.CAUSAL and MaskKind.PREFIX in kinds:
         return ""
     seen = " or ".join(kind.value for kind in kinds)
     return f"trained under a {seen} mask only: what it says under this one is out of its training"
+
+
+def _rule_of(spec: MaskSpec) -> MaskKind:
+    """The kind under its plainest name: a prefix of one token is a causal mask."""
+    if spec.kind is MaskKind.PREFIX and spec.prefix <= 1:
+        return MaskKind.CAUSAL
+    return _SAME_RULE.get(spec.kind, spec.kind)
