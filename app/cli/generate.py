@@ -9,18 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from app.cli.models import add_json
+from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
-from app.cli.reading import (
-    Reading,
-    add_reading,
-    candidates,
-    engine,
-    in_words,
-    read,
-    request,
-    tokenizer,
-    view_state,
-)
+from app.cli.reading import Reading, candidates, engine, in_words, read, request
 from app.cli.values import decimal, whole
 from app.scene import scene
 from app.state import ViewState

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.models import add_json
+from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, npz, to_json, write_files
-from app.cli.reading import add_reading, as_arrays, as_plain, as_table, engine, read, tokenizer
-from app.cli.reading import view_state as state_of
+from app.cli.reading import as_arrays, as_plain, as_table, engine, read
 
 
 def add(commands: Any) -> None:
@@ -32,7 +32,7 @@ def command(args: argparse.Namespace) -> int:
         check_target(args.npz, suffix=".npz")
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    state, words = state_of(args), tokenizer()
+    state, words = view_state(args), tokenizer()
     with engine() as runs:
         reading = read(runs, state)
     files = {}

@@ -1,0 +1,37 @@
+"""The command line as a whole."""
+
+from __future__ import annotations
+
+import argparse
+
+from app import doctor
+from app.cli import generate, mask, models, run, tour, window
+from app.cli.values import Parser
+
+DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
+
+Without a command the window opens. Everything it shows can be had without it:
+"""
+
+
+def build() -> argparse.ArgumentParser:
+    """The parser of every option and command; ``command`` of its answer is what to call."""
+    parser = Parser(
+        prog="maskscope",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {doctor.own_version()}")
+    window.add(parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Strict)
+    for part in (mask, models, run, generate, tour, doctor):
+        part.add(commands)
+    return parser
+
+
+class _Strict(Parser):
+    """A parser of a command, in which options are written out."""
+
+    def __init__(self, **given: object) -> None:
+        super().__init__(**{"allow_abbrev": False} | given)  # type: ignore[arg-type]
