@@ -13,8 +13,8 @@ from typing import Any
 
 from app.cli.libraries import has_display, install_line, missing_libraries, packages_of
 from app.cli.output import table
+from core import paths
 from core.checkpoints import cards
-from core.paths import TOKENIZER
 
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
 """Two packages with one import name: whichever is installed last wins, so only one may be there."""
@@ -90,7 +90,8 @@ def _bad_release(name: str, version: str | None) -> str:
     """Advice against a release that is known to crash."""
     if name.lower().replace("_", "-") != "pyside6-essentials" or version is None:
         return ""
-    if version.split(".")[:2] < ["6", "12"] or sys.version_info >= (3, 12):
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if (major, minor) < (6, 12) or sys.version_info >= (3, 12):
         return ""
     return (
         f"PySide6 {version} crashes on Python 3.11; take an older one:"
@@ -141,12 +142,13 @@ def _devices() -> list[Finding]:
 
 
 def _models() -> list[Finding]:
-    missing = [name for name in cards.ORDER if name not in cards.names()]
-    found = [Finding("models", ", ".join(cards.names()) or "none")]
+    names = cards.names(paths.MODELS)
+    missing = [name for name in cards.ORDER if name not in names]
+    found = [Finding("models", ", ".join(names) or "none")]
     again = "Get the whole program again: the folder `assets` is incomplete."
     if missing:
         found.append(Finding("models", f"missing: {', '.join(missing)}", again))
-    if not TOKENIZER.is_file():
+    if not paths.TOKENIZER.is_file():
         found.append(Finding("tokenizer", "missing", again))
     return found
 

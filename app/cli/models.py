@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,20 +39,28 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def model_names() -> tuple[str, ...]:
-    """The bundled models; raises `Failure` where there are none."""
-    names = cards.names()
-    if not names:
+def model_names(needed: Iterable[str] = ()) -> tuple[str, ...]:
+    """The bundled models; raises `Failure` where there are none, or one that is needed is not."""
+    names = cards.names(paths.MODELS)
+    missing = [name for name in needed if name not in names]
+    if missing or not names:
         raise Failure(
-            f"There are no models in {paths.MODELS.parent.name}/{paths.MODELS.name}; get the whole"
-            " program again, or train them with `python -m core.train`."
+            f"Models are missing from {paths.MODELS.parent.name}/{paths.MODELS.name}"
+            f" ({', '.join(missing) or 'all of them'}); get the whole program again, or train them"
+            " with `python -m core.train`."
         )
     return names
 
 
+def model_card(name: str) -> ModelCard:
+    """The card of a bundled model; raises ValueError for an unknown name."""
+    model_names()
+    return cards.card(name, paths.MODELS)
+
+
 def command(args: argparse.Namespace) -> int:
     """Print or write the table."""
-    found = [cards.card(name) for name in model_names()]
+    found = [model_card(name) for name in model_names()]
     if args.json is not None:
         deliver(to_json([_plain(card) for card in found]), args.json)
         return 0

@@ -6,12 +6,11 @@ import argparse
 from dataclasses import replace
 
 from app.cli.mask import add_shape, spread
-from app.cli.models import model_names
+from app.cli.models import model_card
 from app.cli.values import whole
 from app.scene import scene
 from app.state import FAMILY_KIND, RowState, ViewState, initial
-from core.checkpoints import cards
-from core.paths import TOKENIZER
+from core import paths
 from core.text.tokenizer import Tokenizer
 from core.types import Family, MaskKind, ModelCard
 
@@ -40,8 +39,7 @@ def view_state(args: argparse.Namespace) -> ViewState:
     ValueError
         with a sentence where an option cannot be, or would not do anything.
     """
-    model_names()
-    card = cards.card(args.model)
+    card = model_card(args.model)
     state = replace(
         initial(_family(card, args.mask)),
         model=card.name,
@@ -106,4 +104,4 @@ def _with_prefix(state: ViewState, prefix: int | None) -> ViewState:
 
 def tokenizer() -> Tokenizer:
     """The one tokenizer of all models."""
-    return Tokenizer.load(TOKENIZER)
+    return Tokenizer.load(paths.TOKENIZER)

@@ -16,6 +16,7 @@ from app.cli.options import tokenizer
 from app.cli.output import Failure, table
 from app.scene import Scene, scene
 from app.state import ViewState
+from core import paths
 from core.mask.closed_form import allowed_pairs
 from core.mask.intervals import row_intervals
 from core.mask.padding import position_ids
@@ -34,7 +35,7 @@ def engine() -> Iterator[Engine]:
     from core.run.engine import Engine, EngineError
 
     try:
-        yield Engine()
+        yield Engine(paths.MODELS)
     except EngineError as error:
         raise Failure(str(error)) from error
 

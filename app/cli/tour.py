@@ -17,7 +17,7 @@ from app.cli.models import model_names
 from app.cli.options import tokenizer
 from app.cli.output import npz, to_json, write_files
 from app.cli.reading import Reading, as_arrays, as_plain, engine, read
-from app.state import initial
+from app.state import DEFAULT_MODEL, initial
 from core.mask.closed_form import allowed_pairs
 from core.text.tokenizer import Tokenizer
 from core.types import Family
@@ -57,7 +57,7 @@ def command(args: argparse.Namespace) -> int:
     folder: Path = args.folder
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; name a folder.")
-    model_names()
+    model_names(DEFAULT_MODEL.values())
     words = tokenizer()
     with engine() as runs:
         visits = [_visit(runs, family, words) for family in Family]

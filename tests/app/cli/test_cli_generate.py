@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("models")
+
+GAP = "Mia put the [MASK] in the box."
+
+
+@pytest.mark.parametrize("model", ["decoder", "prefix", "unified"])
+def test_a_text_goes_on(maskscope, model):
+    outcome = maskscope("generate", model, "--text", "The cat", "--max-new-tokens", "5")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("The cat")
+    assert len(outcome.out) > len("The cat\n")
+
+
+def test_json_has_a_step_for_each_token(maskscope):
+    words = ("generate", "decoder", "--text", "The cat", "--max-new-tokens", "4", "--json")
+    said = json.loads(maskscope(*words).out)
+    assert said["prompt"] == "The cat"
+    assert said["text"].startswith("The cat")
+    lengths = [step["cache_length"] for step in said["steps"]]
+    assert lengths == list(range(lengths[0], lengths[0] + 4))
+    assert said["steps"][0]["candidates"][0]["id"] == said["steps"][0]["id"]
+
+
+def test_a_seed_says_the_same_again(maskscope):
+    words = ("generate", "decoder", "--text", "The", "--temperature", "1.5", "--top-k", "50")
+    texts = [maskscope(*words, "--seed", seed).out for seed in ("3", "3", "4")]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_an_encoder_decoder_continues_its_target(maskscope):
+    words = ("generate", "encdec", "--text", "Tom <extra_id_0>.", "--target", "<extra_id_0>")
+    said = json.loads(maskscope(*words, "--max-new-tokens", "3", "--json").out)
+    assert said["prompt"] == "<extra_id_0>"
+    assert said["text"].startswith("<extra_id_0>")
+
+
+@pytest.mark.parametrize("words", [("encoder",), ("unified", "--mask", "bidirectional")])
+def test_where_nothing_follows_the_gaps_are_filled(maskscope, words):
+    outcome = maskscope("generate", *words, "--text", GAP)
+    assert outcome.code == 0
+    assert "cannot generate" in outcome.err
+    assert "[MASK] at 4:" in outcome.out
+    filled, gap = outcome.out.splitlines()
+    likeliest = gap.split()[3]
+    assert filled.replace(" ", "") == GAP.replace("[MASK]", likeliest).replace(" ", "")
+
+
+def test_filled_gaps_as_json(maskscope, tmp_path):
+    assert maskscope("generate", "encoder", "--text", GAP, "--json", "a.json").out == ""
+    said = json.loads((tmp_path / "a.json").read_text())
+    (gap,) = said["gaps"]
+    assert gap["column"] == 4
+    assert len(gap["candidates"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("encoder", "--text", "no gap here"), "Put [MASK] into the text"),
+        (("encoder", "--text", GAP, "--row", "7"), "row is 7"),
+        (("decoder", "--text", "x", "--temperature", "-1"), "temperature is -1"),
+        (("decoder", "--text", "x", "--temperature", "nan"), "'nan' is not a number"),
+        (("decoder", "--text", "x", "--top-p", "0"), "top_p is 0"),
+        (("decoder", "--text", "x", "--top-k", "-2"), "'-2' is not a whole number"),
+        (("decoder", "--text", "x", "--seed", "-1"), "'-1' is not a whole number"),
+        (("decoder", "--text", "x", "--max-new-tokens", "0"), "'0' is not a whole number"),
+        (("decoder", "--text", "x", "--json", "no/x.json"), "no folder"),
+        (("prefix", "--text", "x", "--prefix", "99"), "prefix is 99"),
+    ],
+)
+def test_bad_input_gets_a_sentence(refused, words, told):
+    assert told in refused("generate", *words)
