@@ -40,8 +40,15 @@ class EngineClient(QObject):
     """The process ended by itself; a sentence. A new one is being started."""
     _arrived = Signal(object, object)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        parent: QObject | None = None,
+        *,
+        target: Callable[[Connection], None] = main,
+        patience_ms: int = PATIENCE_MS,
+    ) -> None:
         super().__init__(parent)
+        self._target = target
         self._numbers = itertools.count(1)
         self._newest = 0
         self._run = 0
@@ -51,7 +58,7 @@ class EngineClient(QObject):
         self._connection: Connection | None = None
         self._reader: threading.Thread | None = None
         self._ready = False
-        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience = QTimer(self, singleShot=True, interval=patience_ms)
         self._patience.timeout.connect(self._on_patience_ended)
         self._arrived.connect(self._on_message_arrived)
 
@@ -61,7 +68,9 @@ class EngineClient(QObject):
         """Start the process; `became_ready` follows."""
         context = multiprocessing.get_context("spawn")
         mine, theirs = context.Pipe()
-        self._process = context.Process(target=main, args=(theirs,), name="engine", daemon=True)
+        self._process = context.Process(
+            target=self._target, args=(theirs,), name="engine", daemon=True
+        )
         self._process.start()
         theirs.close()
         self._connection = mine
