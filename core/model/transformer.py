@@ -210,3 +210,16 @@ def initialise(model: Transformer, seed: int) -> None:
         else:
             narrow = name.endswith(("out.weight", "down.weight"))
             nn.init.normal_(parameter, 0.0, branch_std if narrow else 0.02, generator=generator)
+
+
+def start_from(model: Transformer, source: Transformer) -> None:
+    """Copy every parameter that ``source`` has too: same name, same shape.
+
+    The encoder of an encoder-decoder takes the layers of the only stack there is.
+    """
+    known = dict(source.named_parameters())
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            found = known.get(name, known.get(name.replace("encoder.", "body.", 1)))
+            if found is not None and found.shape == parameter.shape:
+                parameter.copy_(found)

@@ -55,6 +55,7 @@ def _card(recipe: Recipe, corpus: TokenisedCorpus, seen: int, command: str) -> d
         "title": recipe.title,
         "data": sizes,
         "tokens_seen": seen,
+        "start": recipe.start,
         "seed": recipe.seed,
         "command": command,
         "objectives": [objective.value for objective in recipe.objectives],
@@ -92,7 +93,8 @@ def main(argv: list[str]) -> int:
         return 0
     budget = Budget(int(args.tokens), args.real_share, args.precision)
     resume = args.resume / f"{recipe.name}.pt" if args.resume else None
-    train(recipe, corpus, budget, checkpoint, resume)
+    source = bundled.load(recipe.start, args.out) if recipe.start else None
+    train(recipe, corpus, budget, checkpoint, resume, source)
     return 0
 
 

@@ -59,12 +59,18 @@ def example(objective: Objective, document: Ids, rng: np.random.Generator) -> Ex
 
 @dataclass(frozen=True)
 class Recipe:
-    """One model to train. ``objectives`` are taken in turn, a batch each."""
+    """One model to train.
+
+    ``objectives`` are taken in turn, a batch each. ``start`` names the model whose weights it
+    begins with wherever a parameter of the same name and shape exists; a decoder knows words and
+    neighbours that every family needs (as in Rothe et al. 2020 and LLM2Vec).
+    """
 
     name: str
     title: str
     config: ModelConfig
     objectives: tuple[Objective, ...]
+    start: str | None = None
     seed: int = 0
     peak_rate: float = 3e-3
     warmup_steps: int = 200
@@ -82,6 +88,7 @@ RECIPES = {
             "Encoder, trained to fill masked tokens",
             ModelConfig(Family.ENCODER, (MaskKind.BIDIRECTIONAL,)),
             (Objective.MASKED,),
+            start="decoder",
         ),
         Recipe(
             "decoder",
@@ -94,6 +101,7 @@ RECIPES = {
             "Prefix-LM, trained to continue a prefix read in both directions",
             ModelConfig(Family.PREFIX, (MaskKind.PREFIX,)),
             (Objective.PREFIX,),
+            start="decoder",
         ),
         Recipe(
             "encdec",
@@ -102,12 +110,14 @@ RECIPES = {
                 Family.ENCODER_DECODER, (MaskKind.DECODER_SELF,), layers=3, encoder_layers=3
             ),
             (Objective.SPANS,),
+            start="decoder",
         ),
         Recipe(
             "unified",
             "One set of weights, trained under three masks",
             ModelConfig(Family.PREFIX, (MaskKind.PREFIX, MaskKind.CAUSAL, MaskKind.BIDIRECTIONAL)),
             (Objective.CAUSAL, Objective.MASKED, Objective.PREFIX),
+            start="decoder",
         ),
     )
 }

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.model.cache import Cache
-from core.model.transformer import Transformer, initialise
+from core.model.transformer import Transformer, initialise, start_from
 from core.text.objectives import IGNORE, Ids
 from core.train.batches import Batch, packed, packed_mask, shuffled
 from core.train.corpus import TokenisedCorpus
@@ -101,14 +101,18 @@ def train(
     budget: Budget,
     checkpoint: Callable[[Transformer, int], None],
     resume: Path | None = None,
+    source: Transformer | None = None,
 ) -> Transformer:
     """Train one model; ``checkpoint(model, tokens_seen)`` is called now and then and at the end.
 
     ``resume`` is a file for the optimiser's state: read if it is there, written beside each
-    checkpoint, so that a run that was stopped goes on where it was.
+    checkpoint, so that a run that was stopped goes on where it was. ``source`` is the model whose
+    weights the recipe starts with.
     """
     model = Transformer(recipe.config)
     initialise(model, recipe.seed)
+    if source is not None:
+        start_from(model, source)
     optimiser = _optimiser(model, recipe)
     per_step = recipe.batch_rows * recipe.row_tokens
     steps = max(1, budget.tokens // per_step)
