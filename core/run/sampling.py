@@ -42,6 +42,7 @@ def draw(logits: Tensor, sampling: Sampling, position: int) -> tuple[int, float]
     if sampling.temperature == 0:
         token = int(probabilities.argmax())
     else:
-        generator = torch.Generator().manual_seed(sampling.seed * 1_000_003 + position)
+        seed = (sampling.seed * 1_000_003 + position) % 2**63
+        generator = torch.Generator().manual_seed(seed)
         token = int(torch.multinomial(probabilities, 1, generator=generator))
     return token, float(probabilities[token])

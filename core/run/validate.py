@@ -21,11 +21,11 @@ def check(model: Transformer, inputs: Inputs, row: int = 0) -> None:
         needs = "needs source tokens" if two else "reads one text and takes no source tokens"
         raise ValueError(f"This model {needs}.")
     for name, rows in (("text", inputs.rows), ("source", inputs.source)):
-        for row in rows:
-            top = max(row)
-            if min(row) < 0 or top >= config.vocabulary:
+        for ids in rows:
+            odd = min(ids) if min(ids) < 0 else max(ids)
+            if not 0 <= odd < config.vocabulary:
                 raise ValueError(
-                    f"The {name} holds token id {top if min(row) >= 0 else min(row)}, but the"
+                    f"The {name} holds token id {odd}, but the"
                     f" model knows ids from 0 to {config.vocabulary - 1}."
                 )
     longest = max(s.real_tokens(b) for s in (spec, inputs.source_mask) if s for b in range(s.rows))

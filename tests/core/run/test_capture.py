@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from core.model.attention import Trace
+from core.run.capture import THUMB, Capture, block_maximum
+from core.types import HeadRef, Stack
+
+FIRST = (Stack.DECODER, 0)
+
+
+def trace(rows: int, keys: int, *, batch: int = 2, heads: int = 3, seed: int = 0) -> Trace:
+    generator = torch.Generator().manual_seed(seed)
+    shape = (batch, heads, rows, keys)
+    scores, pattern = (torch.rand(shape, generator=generator) for _ in range(2))
+    return Trace(scores, pattern)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=4, max_side=9)), st.integers(1, 5)
+)
+def test_a_block_holds_its_largest_value(values: np.ndarray, block: int) -> None:
+    values = np.nan_to_num(values)
+    small = block_maximum(values, block)
+    rows, keys = values.shape[-2:]
+    assert small.shape == (*values.shape[:-2], -(-rows // block), -(-keys // block))
+    for i, j in np.ndindex(small.shape[-2:]):
+        tile = values[..., i * block : (i + 1) * block, j * block : (j + 1) * block]
+        assert np.array_equal(small[..., i, j], tile.max(axis=(-2, -1)))
+
+
+def test_only_the_shown_row_is_kept_and_scores_only_if_asked() -> None:
+    one = trace(4, 5)
+    plain, full = Capture(1), Capture(1, scores=True)
+    for capture in (plain, full):
+        capture.keep(*FIRST, one)
+        assert np.array_equal(capture.patterns[FIRST], one.pattern[1])
+    assert plain.scores == {}
+    assert np.array_equal(full.scores[FIRST], one.scores[1])
+
+
+def test_a_kept_pattern_is_a_copy_in_float32() -> None:
+    capture, half = Capture(), Trace(*(part.half() for part in trace(2, 2)))
+    capture.keep(*FIRST, half)
+    before = capture.patterns[FIRST].copy()
+    half.pattern.zero_()
+    assert before.dtype == np.float32
+    assert np.array_equal(capture.patterns[FIRST], before)
+    assert before.max() > 0
+
+
+def test_later_chunks_go_below_earlier_ones() -> None:
+    capture = Capture()
+    first, second = trace(3, 3), trace(1, 4, seed=1)
+    capture.keep(*FIRST, first)
+    capture.keep(*FIRST, second)
+    grown = capture.pattern(HeadRef(Stack.DECODER, 0, 2))
+    assert grown.shape == (4, 4)
+    assert np.array_equal(grown[:3, :3], first.pattern[0, 2])
+    assert (grown[:3, 3] == 0).all()
+    assert np.array_equal(grown[3], second.pattern[0, 2, 0])
+
+
+def test_only_the_layers_that_were_asked_for_are_wanted() -> None:
+    capture = Capture(layers=[FIRST])
+    assert capture.wants(*FIRST)
+    assert not capture.wants(Stack.DECODER, 1)
+    assert not Capture(layers=()).wants(*FIRST)
+    assert Capture().wants(Stack.CROSS, 9)
+
+
+@pytest.mark.parametrize("side", [1, THUMB, THUMB + 1, 3 * THUMB])
+def test_thumbnails_are_never_wider_than_their_limit(side: int) -> None:
+    capture = Capture()
+    capture.keep(*FIRST, trace(side, 2, batch=1, heads=1))
+    wall = capture.maps()[0]
+    assert wall.block == -(-side // THUMB)
+    assert max(wall.thumbs.shape[2:]) <= THUMB
+    assert wall.thumbs.max() == 255
+
+
+def test_a_head_that_reads_nothing_has_a_black_thumbnail() -> None:
+    capture = Capture()
+    nothing = torch.zeros(1, 1, 2, 2)
+    capture.keep(*FIRST, Trace(nothing, nothing))
+    wall = capture.maps()[0]
+    assert wall.scale.tolist() == [[0.0]]
+    assert not wall.thumbs.any()
+
+
+@pytest.mark.parametrize("head", [HeadRef(*FIRST, 3), HeadRef(Stack.CROSS), HeadRef(*FIRST, -1)])
+def test_a_head_that_was_not_kept_is_named(head: HeadRef) -> None:
+    capture = Capture()
+    capture.keep(*FIRST, trace(2, 2))
+    with pytest.raises(ValueError, match=f"no head {head.head + 1} in {head.stack.value} layer 1"):
+        capture.pattern(head)
