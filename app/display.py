@@ -97,12 +97,10 @@ class Display:
         self._window.heads.set_maps(result.maps)
         self.pattern(scene, result.head)
         self.candidates(state, scene, result)
-        self.cache(state, scene.inputs.mask, scene.row, result.cache_bytes)
+        self.cache(state, scene.inputs.mask, scene.row, result.cache_bytes, result.cross_bytes)
         facts = [self._pairs, f"model {1000 * result.seconds:.0f} ms on {result.device}"]
         if result.cache_difference is not None:
             facts.append(f"cached − uncached ≤ {result.cache_difference:.1e}")
-        if result.tokens_per_second is not None:
-            facts.append(f"{result.tokens_per_second:.0f} tokens/s")
         self._window.facts.setText("  ·  ".join(facts))
         if result.note:
             self._window.sentence.setText(f"{result.model}: {result.note}.")
@@ -130,14 +128,16 @@ class Display:
             *presenter.candidates(self._tokenizer, scene, state.stack, result, row)
         )
 
-    def cache(self, state: ViewState, spec: MaskSpec, row: int, size: int) -> None:
+    def cache(self, state: ViewState, spec: MaskSpec, row: int, size: int, cross: int) -> None:
         """The KV cache after a run: its slots, and room for one more Play."""
         window = self._window
         window.cache.setVisible(spec.kind.is_causal)
         used = spec.filled
         capacity = used + state.max_new_tokens
-        each = size / used if used else 0.0
-        window.cache.set_cache(used, spec.left_pad[row], capacity, size, round(each * capacity))
+        own = size - cross
+        window.cache.set_cache(
+            used, spec.left_pad[row], capacity, own, round(own / used * capacity), cross
+        )
 
     def step(self, state: ViewState, before: Scene, event: StepEvent) -> None:
         """One generated token: mask and heads as they were read to choose it."""
@@ -153,7 +153,7 @@ class Display:
         ]
         chosen = f"chose “{label(event.token)}” at {event.cache_length}"
         self._window.bars.set_candidates("Next token", chosen, bars)
-        self.cache(state, before.inputs.mask, 0, event.cache_bytes)
+        self.cache(state, before.inputs.mask, 0, event.cache_bytes, event.cross_bytes)
         rate = 1.0 / event.seconds if event.seconds > 0 else 0.0
         facts = f"cache offset {event.cache_length}  ·  {rate:.0f} tokens/s"
         self._window.facts.setText(f"{self._pairs}  ·  {facts}")

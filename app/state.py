@@ -78,7 +78,8 @@ SAMPLES: dict[Family, RowState] = {
     Family.DECODER: RowState("Once upon a time there was a little girl named Lily. One day she"),
     Family.PREFIX: RowState('The cat sat on the mat. "I am hungry," said the cat. So Tom gave'),
     Family.ENCODER_DECODER: RowState(
-        "Tom lost his <extra_id_0> in the park. He was sad, but <extra_id_1> helped him find it."
+        "Tom lost his <extra_id_0> in the park. He was sad, but <extra_id_1> helped him find it.",
+        target="<extra_id_0> red ball",
     ),
 }
 """A sentence for each family, so that the first start has something to play with."""

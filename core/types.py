@@ -346,7 +346,8 @@ class RunResult:
     ``top_ids`` int32 and ``top_probs`` float32 ``[Tq, k]``: the likeliest tokens at each query
     row (the next token for families that generate, the token itself for an encoder), best first.
     ``cache_difference`` is the largest absolute logit difference between the cached and the
-    uncached run where ``past > 0``. ``tokens_per_second`` is set by generation only.
+    uncached run where ``past > 0``. ``cross_bytes`` of the ``cache_bytes`` are cross keys and
+    values, which never grow.
     """
 
     generation: int
@@ -359,8 +360,8 @@ class RunResult:
     top_ids: NDArray[np.int32] = field(repr=False)
     top_probs: NDArray[np.float32] = field(repr=False)
     cache_bytes: int = 0
+    cross_bytes: int = 0
     cache_difference: float | None = None
-    tokens_per_second: float | None = None
     note: str = ""
 
 
@@ -382,6 +383,7 @@ class StepEvent:
     mask_row: NDArray[np.bool_] = field(repr=False)
     cache_length: int
     cache_bytes: int
+    cross_bytes: int
     seconds: float
     stopped: bool
     maps: tuple[AttentionMaps, ...] = field(default=(), repr=False)

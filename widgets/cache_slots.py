@@ -21,6 +21,7 @@ class CacheSlots(QWidget):
         super().__init__(parent)
         self._used = self._pads = self._capacity = 0
         self._bytes = (0, 0)
+        self._cross = 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("KV cache")
         self.setToolTip(
@@ -32,11 +33,20 @@ class CacheSlots(QWidget):
     # -- told from outside: never emits
 
     def set_cache(
-        self, used: int, pads: int, capacity: int, bytes_used: int, bytes_total: int
+        self,
+        used: int,
+        pads: int,
+        capacity: int,
+        bytes_used: int,
+        bytes_total: int,
+        cross_bytes: int = 0,
     ) -> None:
-        """Show `used` of `capacity` slots, the first `pads` of them pads."""
+        """Show `used` of `capacity` slots, the first `pads` of them pads.
+
+        `cross_bytes` are the keys and values of a source, which never grow.
+        """
         self._used, self._pads, self._capacity = used, pads, max(capacity, used)
-        self._bytes = (bytes_used, bytes_total)
+        self._bytes, self._cross = (bytes_used, bytes_total), cross_bytes
         self.setAccessibleDescription(self.text())
         self.update()
 
@@ -51,6 +61,8 @@ class CacheSlots(QWidget):
             parts.append(f"{self._pads} pad{'s' if self._pads > 1 else ''}")
         used, total = self._bytes
         parts.append(f"{bytes_text(used)} of {bytes_text(total)}")
+        if self._cross:
+            parts.append(f"cross {bytes_text(self._cross)}, fixed")
         return " · ".join(parts)
 
     def sizeHint(self) -> QSize:

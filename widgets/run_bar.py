@@ -127,7 +127,7 @@ class RunBar(QWidget):
             self.families.addButton(pill, index)
             self.pills[family] = pill
         self.model = self._combo("Model", "The trained model that reads the text.", 12)
-        self.device = self._combo("Device", "Where the model runs; auto takes a GPU if any.", 4)
+        self.device = self._combo("Device", "Where the model runs; auto takes a GPU if any.", 8)
         self.dtype = self._combo("Number type", "Precision of weights and activations.", 6)
         self.dot = StatusDot()
         self.status = QLabel()

@@ -78,7 +78,7 @@ def only_row(spec: MaskSpec, b: int) -> MaskSpec:
 
 
 def whole(spec: MaskSpec) -> MaskSpec:
-    """The mask of the same rows run at once: what is cached becomes queries, nothing is unfilled."""
+    """The same rows run at once: what is cached becomes queries, and no slot is unfilled."""
     return replace(spec, length=spec.past + spec.length, past=0, capacity=None)
 
 

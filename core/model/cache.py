@@ -33,8 +33,12 @@ class Cache:
     @property
     def bytes(self) -> int:
         """Bytes held, self and cross together."""
-        pairs = [*self.own.values(), *self.cross]
-        return sum(t.numel() * t.element_size() for pair in pairs for t in pair)
+        return _bytes([*self.own.values()]) + self.cross_bytes
+
+    @property
+    def cross_bytes(self) -> int:
+        """Bytes of the cross keys and values: filled once, the same at every length."""
+        return _bytes(self.cross)
 
     def extend(self, layer: int, keys: Tensor, values: Tensor) -> KeyValue:
         """Append a chunk to a layer and return everything that its queries may be shown."""
@@ -44,3 +48,7 @@ class Cache:
             values = torch.cat((old_values, values), dim=2)
         self.own[layer] = (keys, values)
         return keys, values
+
+
+def _bytes(pairs: list[KeyValue]) -> int:
+    return sum(t.numel() * t.element_size() for pair in pairs for t in pair)

@@ -118,6 +118,7 @@ class Engine:
             top_ids=result_ids,
             top_probs=best.values.cpu().numpy(),
             cache_bytes=cache.bytes // request.inputs.mask.rows,
+            cross_bytes=cache.cross_bytes // request.inputs.mask.rows,
             cache_difference=difference,
             note=out_of_training(model, request.inputs.mask),
         )
@@ -181,6 +182,7 @@ class Engine:
                     mask_row=mask_row,
                     cache_length=cache.length,
                     cache_bytes=cache.bytes,
+                    cross_bytes=cache.cross_bytes,
                     seconds=time.perf_counter() - started,
                     stopped=token == EOS,
                     maps=capture.maps(),

@@ -18,7 +18,6 @@ from core.text.objectives import IGNORE, Example, Ids
 from core.text.special import PAD
 from core.types import MaskKind
 
-
 OFFSET_SHARE = 0.2
 """Share of the rows whose positions start at a random offset."""
 
