@@ -19,6 +19,7 @@ from app.cli.output import npz, to_json, write_files
 from app.cli.reading import Reading, as_arrays, as_plain, engine, read
 from app.state import DEFAULT_MODEL, initial
 from core.mask.closed_form import allowed_pairs
+from core.paths import ASSETS
 from core.text.tokenizer import Tokenizer
 from core.types import Family
 
@@ -119,10 +120,18 @@ def _photograph(stop: Stop, target: Path) -> None:
     environment = dict(os.environ)
     if not has_display():
         environment.setdefault("QT_QPA_PLATFORM", "offscreen")
-    options = ("--family", stop.family.value, "--size", "1280x800", "--screenshot", str(target))
+    options = (
+        "--family",
+        stop.family.value,
+        "--size",
+        "1280x800",
+        "--screenshot",
+        target.absolute(),
+    )
     try:
         done = subprocess.run(
             [sys.executable, "-m", "app", *options],
+            cwd=ASSETS.parent,
             env=environment,
             capture_output=True,
             text=True,

@@ -1,8 +1,13 @@
-"""Train a bundled model: ``python -m core.train RECIPE --corpus FOLDER``."""
+"""Train a bundled model: ``python -m core.train RECIPE --corpus FOLDER``.
+
+``tokenizer`` learns the pieces instead; ``held-out`` writes the few held-out documents that the
+tests judge the models on: ``python -m core.train held-out --corpus FOLDER --out tests/core/train``.
+"""
 
 from __future__ import annotations
 
 import argparse
+import copy
 import logging
 import os
 import shlex
@@ -21,7 +26,7 @@ from core.model.transformer import Transformer
 from core.paths import MODELS, TOKENIZER
 from core.text.tokenizer import Tokenizer
 from core.train.corpus import TokenisedCorpus, prepare, tokenizer_texts
-from core.train.evaluate import Judge
+from core.train.evaluate import Judge, excerpt
 from core.train.recipes import RECIPES, Recipe
 from core.train.trainer import Budget, train
 
@@ -30,17 +35,25 @@ log = logging.getLogger("core.train")
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m core.train", description=__doc__)
-    parser.add_argument("recipe", choices=[*RECIPES, "tokenizer"])
+    parser.add_argument("recipe", choices=[*RECIPES, "tokenizer", "held-out"])
     parser.add_argument("--corpus", type=Path, required=True, help="folder of .txt stories")
     parser.add_argument("--stories", type=int, default=20_000, help="grammar stories to tell")
     parser.add_argument("--tokens", type=float, default=2e7, help="tokens to train on")
     parser.add_argument("--real-share", type=float, default=0.35, help="share of real documents")
     parser.add_argument("--threads", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="bfloat16")
-    parser.add_argument("--out", type=Path, default=MODELS, help="folder of the models")
+    parser.add_argument("--out", type=Path, default=MODELS, help="folder to write into")
     parser.add_argument("--resume", type=Path, help="folder for the state of stopped runs")
     parser.add_argument("--evaluate", action="store_true", help="judge the saved model again")
     return parser.parse_args(argv)
+
+
+def _command(args: argparse.Namespace) -> str:
+    """What trains the same model again; folders of this machine are left out."""
+    return (
+        f"python -m core.train {args.recipe} --corpus CORPUS --stories {args.stories}"
+        f" --tokens {args.tokens:.0f} --real-share {args.real_share} --precision {args.precision}"
+    )
 
 
 def _card(recipe: Recipe, corpus: TokenisedCorpus, seen: int, command: str) -> dict[str, Any]:
@@ -71,14 +84,15 @@ def main(argv: list[str]) -> int:
     if args.recipe == "tokenizer":
         Tokenizer.train(tokenizer_texts(args.corpus, stories=args.stories), TOKENIZER)
         return 0
-    recipe = RECIPES[args.recipe]
     corpus, held = prepare(args.corpus, Tokenizer.load(TOKENIZER), stories=args.stories)
-    shown = [a if a != str(args.corpus) else "CORPUS" for a in argv]
-    command = f"python -m core.train {shlex.join(shown)}"
-    judge = Judge(corpus, held)
+    if args.recipe == "held-out":
+        excerpt(held).save(args.out / "held_out.npz")
+        return 0
+    recipe, command, judge = RECIPES[args.recipe], _command(args), Judge(corpus, held)
 
     def checkpoint(model: Transformer, seen: int) -> None:
-        figures = judge.figures(model, recipe)
+        stored = copy.deepcopy(model).half().float()  # What `save` keeps is what is judged.
+        figures = judge.figures(stored, recipe)
         log.info("%s after %d tokens: %s", recipe.name, seen, figures)
         card = _card(recipe, corpus, seen, command) | {
             "figures": figures,
@@ -88,7 +102,7 @@ def main(argv: list[str]) -> int:
 
     if args.evaluate:
         old = raw_card(recipe.name, args.out)
-        command = old["command"]
+        command = _command(_arguments(shlex.split(old["command"])[3:]))
         checkpoint(bundled.load(recipe.name, args.out), old["tokens_seen"])
         return 0
     budget = Budget(int(args.tokens), args.real_share, args.precision)

@@ -160,12 +160,14 @@ class Neighbours:
 
     The counts of ``(left, ?, right)`` are discounted; the freed mass, or all of it where the pair
     was never seen, goes by ``P(w | left) * P(right | w)``, the best guess when only pairs were
-    counted. Both parts of that product are discounted pair counts over single counts.
+    counted. Both parts of that product are discounted pair counts over single counts. Beside a
+    neighbour that is not known only the other one counts, and without both the single counts.
     """
 
-    def __init__(self, pairs: _Level, follows: NDArray[np.float32]) -> None:
+    def __init__(self, pairs: _Level, follows: NDArray[np.float32], single: Real) -> None:
         self._pairs = pairs
         self._follows = follows
+        self._single = single
         self.vocabulary = len(follows)
 
     @classmethod
@@ -192,14 +194,23 @@ class Neighbours:
         follows = np.empty((vocabulary, vocabulary), np.float32)
         for token in range(vocabulary):
             follows[token] = level.spread(token, single)
-        return cls(pairs, follows)
+        return cls(pairs, follows, single)
 
-    def distribution(self, left: int, right: int) -> Real:
-        """Probabilities float64 ``[V]`` of the token between ``left`` and ``right``."""
-        product = np.multiply(self._follows[left], self._follows[:, right], dtype=np.float64)
-        return self._pairs.spread(left * self.vocabulary + right, product / product.sum())
+    def distribution(self, left: int | None, right: int | None) -> Real:
+        """Probabilities float64 ``[V]`` of the token between ``left`` and ``right``.
 
-    def predict(self, left: int, right: int) -> int:
+        None stands for a neighbour that is not known.
+        """
+        before = self._single if left is None else self._follows[left]
+        product = before.astype(np.float64)
+        if right is not None:
+            product *= self._follows[:, right]
+        product /= product.sum()
+        if left is None or right is None:
+            return product
+        return self._pairs.spread(left * self.vocabulary + right, product)
+
+    def predict(self, left: int | None, right: int | None) -> int:
         """The likeliest token between ``left`` and ``right``."""
         return int(self.distribution(left, right).argmax())
 

@@ -107,7 +107,8 @@ def packed(
 def packed_mask(query: Side, key: Side, kind: MaskKind) -> Tensor:
     """Bool ``[B, 1, Tq, S]`` of packed rows: the family's rule within each document.
 
-    Every row can read something, itself at least (padding reads padding).
+    A row of a text can read something, itself at least, and padding only padding: beside a source
+    without any it reads nothing.
     """
     same = query.documents[:, :, None] == key.documents[:, None, :]
     if kind in (MaskKind.CAUSAL, MaskKind.DECODER_SELF, MaskKind.PREFIX):

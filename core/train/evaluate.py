@@ -18,7 +18,7 @@ from torch.nn import functional
 from core.model.transformer import Transformer
 from core.run.step import begin, chunk, to_device
 from core.text.objectives import IGNORE, Example, Ids, causal, prefix_lm, span_corruption
-from core.text.special import FIRST_PIECE, MASK
+from core.text.special import FIRST_PIECE, FIRST_SENTINEL, MASK
 from core.text.tokenizer import VOCABULARY
 from core.train.baselines import KneserNey, Neighbours
 from core.train.corpus import TokenisedCorpus
@@ -27,7 +27,9 @@ from core.types import Inputs, MaskKind, MaskSpec
 
 SEED = 7
 SHARE = 0.15
-Values = dict[str, NDArray[np.float64]]
+LIKELY = (Objective.CAUSAL, Objective.PREFIX)
+"""Judged by nats; the others by whether the top token is right."""
+Values = NDArray[np.float64]
 
 
 def inputs_of(example: Example, kind: MaskKind) -> Inputs:
@@ -85,16 +87,47 @@ def judged(example: Example, objective: Objective) -> NDArray[np.bool_]:
     return (labels >= FIRST_PIECE) | (objective is not Objective.SPANS)
 
 
-def score(model: Transformer, example: Example, objective: Objective) -> NDArray[np.float64]:
-    """One value a judged position: nats for the next token, else 1 where the top token is right."""
-    logits = logits_of(model, example, KINDS[objective])
+def _answers(
+    model: Transformer, example: Example, objective: Objective
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Logits ``[n, V]`` and labels ``[n]`` of the judged positions."""
+    chosen = torch.from_numpy(judged(example, objective))
     labels = torch.from_numpy(example.labels[example.loss_mask])
-    if objective in (Objective.CAUSAL, Objective.PREFIX):
-        values = functional.cross_entropy(logits, labels, reduction="none")
-    else:
-        values = (logits.argmax(-1) == labels).float()
-    scored: NDArray[np.float64] = values.numpy().astype(np.float64)
-    return scored[judged(example, objective)]
+    return logits_of(model, example, KINDS[objective])[chosen], labels[chosen]
+
+
+def nats(model: Transformer, example: Example, objective: Objective) -> Values:
+    """Surprise at each judged position, float64 ``[n]``."""
+    logits, labels = _answers(model, example, objective)
+    surprise: Values = functional.cross_entropy(logits, labels, reduction="none").double().numpy()
+    return surprise
+
+
+def hits(model: Transformer, example: Example, objective: Objective) -> Values:
+    """1 at each judged position where the top token is right, else 0, float64 ``[n]``."""
+    logits, labels = _answers(model, example, objective)
+    right: Values = (logits.argmax(-1) == labels).double().numpy()
+    return right
+
+
+def excerpt(held: TokenisedCorpus, each: int = 12) -> TokenisedCorpus:
+    """A few documents of each part, evenly spread: small enough to lie beside the tests."""
+    parts = [np.flatnonzero(held.real == real) for real in (False, True)]
+    chosen = [int(i) for part in parts for i in part[:: max(1, len(part) // each)][:each]]
+    rows = [held.document(i) for i in chosen]
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return TokenisedCorpus(np.concatenate(rows), offsets, held.real[chosen])
+
+
+def figure(model: Transformer, objective: Objective, held: TokenisedCorpus) -> float:
+    """Mean nats over all judged positions of the held-out documents, both parts together."""
+    examples = (e for real in (False, True) for e in held_out(objective, held, real))
+    return float(np.concatenate([nats(model, e, objective) for e in examples]).mean())
+
+
+def check_name(objective: Objective) -> str:
+    """Under which name a card holds the `figure` of an objective on the `excerpt`."""
+    return f"check_{objective.name.lower()}_nats"
 
 
 class Judge:
@@ -103,7 +136,8 @@ class Judge:
     def __init__(self, corpus: TokenisedCorpus, held: TokenisedCorpus) -> None:
         self._corpus = corpus
         self._held = held
-        self._baseline: dict[Objective, Values] = {}
+        self._excerpt = excerpt(held)
+        self._baseline: dict[Objective, dict[str, Values]] = {}
 
     @cached_property
     def _trigram(self) -> KneserNey:
@@ -118,17 +152,19 @@ class Judge:
 
         ``*_nats`` are per token and ``*_perplexity_ratio`` is the model's perplexity over the
         trigram's (mixed); ``*_top1`` are shares and ``*_top1_ratio`` is over the counting model.
+        ``check_*_nats`` are those of the `excerpt`, for a test to compute again.
         """
         found: dict[str, float] = {}
         for objective in dict.fromkeys(recipe.objectives):
             found |= self._objective(model, objective)
+            found[check_name(objective)] = figure(model, objective, self._excerpt)
         return {name: round(value, 4) for name, value in found.items()}
 
     def _objective(self, model: Transformer, objective: Objective) -> dict[str, float]:
         if objective not in self._baseline:
             self._baseline[objective] = self._parts(objective, None)
         mine, theirs = self._parts(objective, model), self._baseline[objective]
-        likely = objective in (Objective.CAUSAL, Objective.PREFIX)
+        likely = objective in LIKELY
         unit = "nats" if likely else "top1"
         rival = "neighbours" if objective is Objective.MASKED else "trigram"
         name = objective.name.lower()
@@ -143,57 +179,53 @@ class Judge:
             means[f"{name}_top1_ratio"] = ours / others
         return means
 
-    def _parts(self, objective: Objective, model: Transformer | None) -> Values:
+    def _parts(self, objective: Objective, model: Transformer | None) -> dict[str, Values]:
+        """A value a judged position of each part, of a model or else of the counting one."""
+        score = nats if objective in LIKELY else hits
         parts = {}
         for part, real in (("grammar", False), ("real", True)):
-            scores = []
-            documents = self._held.only(real=real)
-            kept = self._documents(objective, documents)
-            for example, document in zip(held_out(objective, self._held, real), kept, strict=True):
-                if model is None:
-                    scores.append(self._counted(example, document, objective))
-                else:
-                    scores.append(score(model, example, objective))
+            examples = held_out(objective, self._held, real)
+            if model is None:
+                scores = [self._counted(each, objective) for each in examples]
+            else:
+                scores = [score(model, each, objective) for each in examples]
             parts[part] = np.concatenate(scores)
         return parts | {"mixed": np.concatenate(list(parts.values()))}
 
-    def _documents(self, objective: Objective, documents: TokenisedCorpus) -> list[Ids]:
-        """The documents behind `held_out`'s examples, in the same order."""
-        rng = np.random.default_rng(SEED)
-        rows = [documents.document(i).astype(np.int64) for i in range(len(documents))]
-        if objective is not Objective.MASKED:
-            return rows
-        return [row for row in rows if all_masked(row, rng).denominator]
+    def _counted(self, example: Example, objective: Objective) -> Values:
+        """What `nats` or `hits` is for a model, for the counting model on the same positions.
 
-    def _counted(
-        self, example: Example, document: Ids, objective: Objective
-    ) -> NDArray[np.float64]:
-        """What `score` is for a model, for the counting model on the same positions."""
-        if objective in (Objective.CAUSAL, Objective.PREFIX):
-            nats = self._trigram.nll(document)
-            return nats[len(nats) - example.denominator :]
+        It reads what the model reads: a neighbour behind ``[MASK]`` is unknown to both.
+        """
+        row = example.inputs
+        if objective in LIKELY:
+            surprise = self._trigram.nll(row)
+            return surprise[len(surprise) - example.denominator :]
         if objective is Objective.MASKED:
             at = np.flatnonzero(example.loss_mask)
-            guesses = [self._neighbours.predict(*document[[i - 1, i + 1]]) for i in at]
-        else:
-            at = spans_of(example, document)
-            guesses = [self._trigram.trigram_top1(*document[[max(i - 2, 0), i - 1]]) for i in at]
+            known = [None if token == MASK else token for token in row.tolist()]
+            guesses = [self._neighbours.predict(known[i - 1], known[i + 1]) for i in at]
+            return (np.array(guesses) == example.labels[at]).astype(np.float64)
+        document, at = restored(example)
+        ids = document.tolist()
+        guesses = [self._trigram.trigram_top1(ids[max(i - 2, 0)], ids[i - 1]) for i in at]
         return (np.array(guesses) == document[at]).astype(np.float64)
 
 
-def spans_of(example: Example, document: Ids) -> Ids:
-    """Where in the document the cut-out tokens of a span-corrupted example stand, in order."""
-    kept = [int(i) for i in example.source if i >= FIRST_PIECE or i < MASK]
-    position, found, target = 0, [], iter(example.labels.tolist())
-    next(target)
-    for token in example.source.tolist():
-        if token >= FIRST_PIECE or token < MASK:
-            position += 1
+def restored(example: Example) -> tuple[Ids, Ids]:
+    """The document of a span-corrupted example, and where its cut-out tokens stood, in order."""
+
+    def is_sentinel(ids: Ids) -> NDArray[np.bool_]:
+        return (ids >= FIRST_SENTINEL) & (ids < FIRST_PIECE)
+
+    spans = iter(np.split(example.labels, np.flatnonzero(is_sentinel(example.labels)))[1:])
+    document: list[int] = []
+    at: list[int] = []
+    for token, cut in zip(example.source.tolist(), is_sentinel(example.source), strict=True):
+        if not cut:
+            document.append(token)
             continue
-        for label in target:
-            if label < FIRST_PIECE:
-                break
-            found.append(position)
-            position += 1
-    assert position == len(document) == len(kept) + len(found)
-    return np.array(found, np.int64)
+        span = next(spans)[1:].tolist()
+        at += range(len(document), len(document) + len(span))
+        document += span
+    return np.array(document, np.int64), np.array(at, np.int64)

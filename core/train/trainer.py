@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from core.model.cache import Cache
 from core.model.transformer import Transformer, initialise, start_from
 from core.text.objectives import IGNORE, Ids
 from core.train.batches import Batch, packed, packed_mask, shuffled
@@ -47,7 +47,6 @@ def batch_loss(model: Transformer, batch: Batch, kind: MaskKind) -> Tensor:
     if source is not None:
         own = packed_mask(source, source, MaskKind.BIDIRECTIONAL)
         cache = model.encode(source.ids, source.positions, own)
-        cache = Cache(cross=cache.cross)
         cross_mask = packed_mask(body, source, MaskKind.CROSS)
     mask = packed_mask(body, body, kind)
     hidden = model.body(body.ids, body.positions, mask, cache, cross_mask)
@@ -151,7 +150,8 @@ def train(
                     "optimiser": optimiser.state_dict(),
                     "step": step + 1,
                 }
-                torch.save(state, resume)
+                torch.save(state, resume.with_suffix(".new"))
+                os.replace(resume.with_suffix(".new"), resume)
             checkpoint(model.eval(), (step + 1) * per_step)
             model.train()
     return model.eval()
