@@ -202,7 +202,7 @@ class Neighbours:
         None stands for a neighbour that is not known.
         """
         before = self._single if left is None else self._follows[left]
-        product = before.astype(np.float64)
+        product: Real = before.astype(np.float64)
         if right is not None:
             product *= self._follows[:, right]
         product /= product.sum()

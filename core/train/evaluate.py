@@ -199,17 +199,20 @@ class Judge:
         """
         row = example.inputs
         if objective in LIKELY:
-            surprise = self._trigram.nll(row)
+            surprise: Values = self._trigram.nll(row)
             return surprise[len(surprise) - example.denominator :]
         if objective is Objective.MASKED:
             at = np.flatnonzero(example.loss_mask)
             known = [None if token == MASK else token for token in row.tolist()]
             guesses = [self._neighbours.predict(known[i - 1], known[i + 1]) for i in at]
-            return (np.array(guesses) == example.labels[at]).astype(np.float64)
-        document, at = restored(example)
-        ids = document.tolist()
-        guesses = [self._trigram.trigram_top1(ids[max(i - 2, 0)], ids[i - 1]) for i in at]
-        return (np.array(guesses) == document[at]).astype(np.float64)
+            truth = example.labels[at]
+        else:
+            document, at = restored(example)
+            ids = document.tolist()
+            guesses = [self._trigram.trigram_top1(ids[max(i - 2, 0)], ids[i - 1]) for i in at]
+            truth = document[at]
+        right: Values = (np.array(guesses) == truth).astype(np.float64)
+        return right
 
 
 def restored(example: Example) -> tuple[Ids, Ids]:
