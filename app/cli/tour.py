@@ -100,16 +100,21 @@ def _visit(engine: Engine, family: Family, words: Tokenizer) -> tuple[Stop, dict
 
 
 def _facts(reading: Reading) -> dict[str, Any]:
-    spec = reading.spec
+    masks = {
+        name: {
+            "kind": spec.kind.value,
+            "queries": spec.length,
+            "keys": spec.keys,
+            "prefix": spec.prefix,
+            "allowed_pairs": allowed_pairs(spec),
+        }
+        for name, spec in reading.masks.items()
+    }
     return {
         "model": reading.result.model,
         "device": reading.result.device,
         "sample": reading.state.current.text,
-        "mask_kind": spec.kind.value,
-        "queries": spec.length,
-        "keys": spec.keys,
-        "prefix": spec.prefix,
-        "allowed_pairs": allowed_pairs(spec),
+        "masks": masks,
         "attention": {stack: list(p.shape) for stack, p in reading.patterns.items()},
         "milliseconds": round(1000 * reading.result.seconds, 1),
     }
@@ -120,17 +125,10 @@ def _photograph(stop: Stop, target: Path) -> None:
     environment = dict(os.environ)
     if not has_display():
         environment.setdefault("QT_QPA_PLATFORM", "offscreen")
-    options = (
-        "--family",
-        stop.family.value,
-        "--size",
-        "1280x800",
-        "--screenshot",
-        target.absolute(),
-    )
+    picture = ("--screenshot", target.absolute(), "--size", "1280x800")
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "app", *options],
+            [sys.executable, "-m", "app", "--family", stop.family.value, *picture],
             cwd=ASSETS.parent,
             env=environment,
             capture_output=True,
@@ -166,12 +164,15 @@ def _report(stops: list[Stop]) -> bytes:
         lines += [
             f"## {family}",
             "",
-            f"The model `{facts['model']}` under a {facts['mask_kind']} mask of"
-            f" {facts['queries']} x {facts['keys']}: {facts['allowed_pairs']} pairs may read.",
-            "",
+            f"- model: {facts['model']} on {facts['device']}, {facts['milliseconds']} ms",
             f"- sample: {facts['sample']}",
             f"- {'filled' if 'filled' in facts else 'generated'}: {stop.text}",
             f"- files: {', '.join(f'[{name}]({family}/{name})' for name in stop.files)}",
+        ]
+        lines += [
+            f"- {mask['kind']} mask: {mask['queries']} x {mask['keys']},"
+            f" {mask['allowed_pairs']} pairs may read"
+            for mask in facts["masks"].values()
         ]
         lines += [f"- no picture: {stop.trouble}"] if stop.trouble else []
         lines += ["", f"![The window]({family}/window.png)"] * ("window.png" in stop.files)

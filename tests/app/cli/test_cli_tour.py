@@ -22,9 +22,10 @@ def test_every_family_leaves_its_files(maskscope, tmp_path):
     for stop in stops:
         here = folder / stop["family"]
         assert sorted(stop["files"]) == sorted(path.name for path in here.iterdir())
-        rows = (here / "mask.txt").read_text().split()
-        assert len(rows) == stop["queries"]
-        assert sum(row.count("1") for row in rows) == stop["allowed_pairs"]
+        for name, mask in stop["masks"].items():
+            rows = (here / f"{name}.txt").read_text().split()
+            assert len(rows) == mask["queries"]
+            assert sum(row.count("1") for row in rows) == mask["allowed_pairs"]
         arrays = np.load(here / "attention.npz")
         assert {f"{stack}_pattern" for stack in stop["attention"]} < set(arrays)
     assert (folder / "encoder-decoder" / "cross_mask.txt").is_file()
@@ -43,7 +44,7 @@ def pictures(monkeypatch):
         family = words[words.index("--family") + 1]
         if family in failing:
             return subprocess.CompletedProcess(words, 1, "", "noise\nQt cannot start.\n")
-        Path(words[-1]).write_bytes(b"PNG")
+        Path(words[words.index("--screenshot") + 1]).write_bytes(b"PNG")
         return subprocess.CompletedProcess(words, 0, "ready", "")
 
     monkeypatch.setattr(tour.subprocess, "run", run)
