@@ -30,8 +30,9 @@ log = logging.getLogger(__name__)
 class Budget:
     """How long to train, and how.
 
-    ``tokens`` counts row slots of the body and the source; ``real_share`` is the share of
-    documents that are real ones; ``precision`` is a torch dtype name for the matrix products.
+    ``tokens`` counts the slots of full rows: those of the body, or those of the source where there
+    is one; ``real_share`` is the share of documents that are real ones; ``precision`` of the
+    matrix products is "bfloat16" or "float32".
     """
 
     tokens: int
@@ -130,7 +131,7 @@ def train(
         objective, batch = next(batches)
         for group in optimiser.param_groups:
             group["lr"] = rate(step, steps, recipe)
-        with torch.autocast("cpu", getattr(torch, budget.precision)):
+        with torch.autocast("cpu", torch.bfloat16, enabled=budget.precision == "bfloat16"):
             loss = batch_loss(model, batch, KINDS[objective])
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

@@ -181,12 +181,14 @@ def test_the_difference_would_show_a_broken_cache(
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("decoder", 2 * 8 * 6), ("encdec", 2 * 8 * (6 + 5)), ("encoder", 96)]
+    ("name", "own", "cross"), [("decoder", 6, 0), ("encdec", 6, 5), ("encoder", 6, 0)]
 )
-def test_cache_bytes_are_those_of_one_row(engine: Engine, name: str, expected: int) -> None:
-    """Keys and values, width 8, a slot a token, of each layer, in 4 bytes."""
+def test_cache_bytes_are_those_of_one_row(engine: Engine, name: str, own: int, cross: int) -> None:
+    """Keys and values of width 8 for each token and layer, in 4 bytes."""
     result = engine.run(request(name, inputs(name, 6, rows=3)))
-    assert result.cache_bytes == expected * LAYERS * 4
+    slot = 2 * 8 * LAYERS * 4
+    assert result.cache_bytes == (own + cross) * slot
+    assert result.cross_bytes == cross * slot
 
 
 # -- one run after another
