@@ -134,3 +134,29 @@ def test_nothing_to_count_is_said() -> None:
         KneserNey.fit(corpus([BOS]), vocabulary=V)
     with pytest.raises(ValueError, match="between two others"):
         Neighbours.fit(corpus([BOS, A]), vocabulary=V)
+
+
+def test_a_neighbour_that_is_not_known_leaves_the_other_side_to_count() -> None:
+    """Documents A B C and A D C, three quarters taken from the count of every pair."""
+    model = Neighbours.fit(corpus([BOS, A, B, C, EOS], [BOS, A, D, C, EOS]), vocabulary=V)
+    pairs = {(BOS, A): 2, (A, B): 1, (A, D): 1, (B, C): 1, (D, C): 1, (C, EOS): 2}
+    words = {A: 2.5, B: 1.5, C: 2.5, D: 1.5, EOS: 2.5, BOS: 0.5, 0: 0.5}
+    single = np.array([words[word] / 11.5 for word in range(V)])
+
+    def follows(left: int, word: int) -> float:
+        seen = {w: n for (v, w), n in pairs.items() if v == left}
+        total = sum(seen.values())
+        if not total:
+            return single[word]
+        kept = max(seen.get(word, 0) - 0.75, 0)
+        return (kept + 0.75 * len(seen) * single[word]) / total
+
+    def likely(left: int | None, right: int | None) -> list[float]:
+        return pytest.approx(model.distribution(left, right).tolist(), rel=1e-6)
+
+    assert likely(None, None) == single.tolist()
+    assert likely(A, None) == [follows(A, word) for word in range(V)]
+    product = np.array([single[word] * follows(word, C) for word in range(V)])
+    assert likely(None, C) == (product / product.sum()).tolist()
+    assert model.predict(A, None) in (B, D)
+    assert model.predict(None, EOS) == C

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -165,7 +166,7 @@ def test_the_rate_rises_to_its_peak_and_falls_to_a_twentieth() -> None:
     assert rates[10] == pytest.approx(1.0)
     assert rates[60] == pytest.approx(0.05 + 0.95 / 2)
     assert rates[110] == pytest.approx(0.05)
-    assert all(one > other for one, other in zip(rates[10:], rates[11:], strict=False))
+    assert all(one > other for one, other in pairwise(rates[10:]))
     assert rate(500, 110, recipe) == pytest.approx(0.05)
 
 
