@@ -279,7 +279,7 @@ class Controller(QObject):
     @Slot(object)
     def _on_head_arrived(self, head: HeadPattern) -> None:
         if self._answer is not None and self._playback.running is None:
-            self._display.pattern(self._answer[0], head)
+            self._display.pattern(self._state, self._answer[0], head)
 
     @Slot(object)
     def _on_finished(self, finished: Finished) -> None:

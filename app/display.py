@@ -23,6 +23,13 @@ from widgets.next_token_bars import Candidate
 from widgets.sampling_form import SamplingChoice
 
 
+READS = {
+    Stack.ENCODER: "The encoder runs once: every source token reads every real source token.",
+    Stack.DECODER: "The decoder reads its own text: each token what came before it, and itself.",
+    Stack.CROSS: "Every target token reads every real source token: a rectangle, no triangle.",
+}
+
+
 class Display:
     """The window as seen from the controller: a scene, an answer, a head, a step."""
 
@@ -67,6 +74,7 @@ class Display:
         window.form.set_rows(presenter.row_titles(state), state.row)
         window.stacks.set_masks(scene.masks, scene.row, state.stack)
         window.strip.set_tokens(presenter.strip(self._tokenizer, scene, state.stack, cell[0]))
+        window.reads.setText(READS[state.stack])
 
     def _mask(self, spec: MaskSpec, row: int, scene: Scene, stack: Stack) -> None:
         window = self._window
@@ -95,7 +103,7 @@ class Display:
     def result(self, state: ViewState, scene: Scene, result: RunResult) -> None:
         """Everything that a run says."""
         self._window.heads.set_maps(result.maps)
-        self.pattern(scene, result.head)
+        self.pattern(state, scene, result.head)
         self.candidates(state, scene, result)
         self.cache(state, scene.inputs.mask, scene.row, result.cache_bytes, result.cross_bytes)
         facts = [self._pairs, f"model {1000 * result.seconds:.0f} ms on {result.device}"]
@@ -105,12 +113,14 @@ class Display:
         if result.note:
             self._window.sentence.setText(f"{result.model}: {result.note}.")
 
-    def pattern(self, scene: Scene, head: HeadPattern) -> None:
+    def pattern(self, state: ViewState, scene: Scene, head: HeadPattern) -> None:
         """One head in full."""
         stack = head.head.stack
         spec, row = scene.masks[stack], scene.row
         view = self._window.attention_view
         view.set_pattern(head.pattern, spec, row, *self._labels(scene, stack))
+        if stack is state.stack:
+            view.set_selected(presenter.cell_shown(state, scene))
         self.head(head.head)
 
     def head(self, head: HeadRef) -> None:
@@ -145,7 +155,7 @@ class Display:
         self._mask(spec, 0, before, state.stack)
         self._window.heads.set_maps(event.maps)
         if event.head is not None:
-            self.pattern(before, event.head)
+            self.pattern(state, before, event.head)
         label = self._tokenizer.label
         bars = [
             Candidate(int(i), label(int(i)), float(p))

@@ -53,6 +53,10 @@ class MainWindow(QMainWindow):
         self.attention_view = AttentionView()
         self.heads = HeadWall()
         self.stacks = StackPicker()
+        self.reads = QLabel()
+        self.reads.setProperty("role", "muted")
+        self.reads.setWordWrap(True)
+        self.reads.setFixedHeight(self.stacks.sizeHint().height())
         self.bars = NextTokenBars()
         self.strip = TokenStrip()
         self.cache = CacheSlots()
@@ -80,7 +84,7 @@ class MainWindow(QMainWindow):
 
     def _lay_out(self) -> None:
         self.mask_card = Card("Mask", self._over(self.stacks, self.mask_view))
-        self.attention_card = Card("Attention", self.attention_view)
+        self.attention_card = Card("Attention", self._over(self.reads, self.attention_view))
         self.heads_card = Card("Heads", self.heads)
         self.right = QSplitter(Qt.Orientation.Vertical)
         self.right.addWidget(self.heads_card)
@@ -161,8 +165,7 @@ class MainWindow(QMainWindow):
 
     def show_family(self, *, stacks: bool) -> None:
         """Show what an encoder-decoder needs beside the rest: three masks and a target."""
-        self.stacks.setVisible(stacks)
-        for part in (self.target, self.target_label):
+        for part in (self.stacks, self.reads, self.target, self.target_label):
             part.setVisible(stacks)
         self.text_label.setText("Source" if stacks else "Text")
 

@@ -110,9 +110,9 @@ class AttentionView(GridView):
 
     def describe(self, cell: Cell) -> str:
         """Return one cell in words: query 4 "sat" reads key 2 "cat" with weight 0.31."""
-        if not self._pattern.size:
-            return ""
         row, key = cell
+        if row >= self._pattern.shape[0] or key >= self._pattern.shape[1]:
+            return ""
         query = f"query {self._row_labels.first + row}{_quoted(self._row_labels, row)}"
         target = f"key {self._col_labels.first + key}{_quoted(self._col_labels, key)}"
         if self._spec is not None:

@@ -54,13 +54,15 @@ class GridCanvas(QWidget):
     # -- told from outside: never emits
 
     def set_cursor(self, cell: Cell | None) -> None:
-        """Show the crosshair at `cell`, None to hide it."""
+        """Show the crosshair at `cell`, None to hide it; a cell beyond the square is none."""
+        cell = self._kept(cell, self._shape)
         if cell != self._cursor:
             self._cursor = cell
             self.update()
 
     def set_selected(self, cell: Cell | None) -> None:
-        """Outline `cell` and let the footer speak of its row."""
+        """Outline `cell` and let the footer speak of its row; beyond the square there is none."""
+        cell = self._kept(cell, self._shape)
         if cell != self._selected:
             self._selected = cell
             self._describe(cell)
@@ -185,8 +187,10 @@ class GridCanvas(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Qt: paint everything, from a cached picture of the cells."""
-        painter = QPainter(self)
-        theme = current()
+        with QPainter(self) as painter:  # Ends even if something below raises: Qt would crash.
+            self._paint(painter, current())
+
+    def _paint(self, painter: QPainter, theme: Theme) -> None:
         painter.fillRect(self.rect(), theme.card)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         frame = self.frame()

@@ -68,9 +68,9 @@ class MaskView(GridView):
 
     def describe(self, cell: Cell) -> str:
         """Return one cell in words: query "sat" may not read key "mat": in the future."""
-        if self._spec is None:
-            return ""
         query, key = cell
+        if self._spec is None or query >= self._spec.length or key >= self._spec.keys:
+            return ""
         rows, keys = self._texts
         return sentence(
             self._spec,
