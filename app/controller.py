@@ -17,8 +17,7 @@ from app.engine_process import Failed, Finished, Ready
 from app.main_window import MainWindow
 from app.playback import Playback, scene_of
 from app.scene import Scene, scene
-from app.state import RowState, ViewState, initial
-from core.text.special import MASK, SPECIAL_PIECES
+from app.state import ViewState, initial
 from core.text.tokenizer import Tokenizer
 from core.types import (
     Family,
@@ -29,12 +28,9 @@ from core.types import (
     ModelCard,
     RunRequest,
     RunResult,
-    Stack,
     StepEvent,
 )
-from widgets.mask_form import MaskKnobs
 from widgets.run_bar import EngineStatus
-from widgets.sampling_form import SamplingChoice
 
 
 class Controller(QObject):
@@ -63,47 +59,14 @@ class Controller(QObject):
     # -- signals
 
     def _connect(self) -> None:
-        window, client = self._window, self._client
-        bar, form = window.run_bar, window.form
-        for signal, slot in (
-            (bar.family_picked, self.pick_family),
-            (bar.model_picked, self._on_model_picked),
-            (bar.device_picked, self._on_device_picked),
-            (bar.dtype_picked, self._on_dtype_picked),
-            (bar.sampling_changed, self._on_sampling_changed),
-            (bar.step_requested, self.step),
-            (bar.play_requested, self.play),
-            (bar.pause_requested, self.stop),
-            (bar.stop_requested, self.stop),
-            (bar.back_requested, self._on_back_requested),
-            (bar.start_requested, self._on_start_requested),
-            (form.knobs_changed, self._on_knobs_changed),
-            (form.row_selected, self._on_row_selected),
-            (form.row_added, self._on_row_added),
-            (form.row_removed, self._on_row_removed),
-            (window.text.textEdited, self._on_text_edited),
-            (window.target.textEdited, self._on_target_edited),
-            (window.mask_view.cell_hovered, self._on_mask_hovered),
-            (window.attention_view.cell_hovered, self._on_attention_hovered),
-            (window.mask_view.cell_clicked, self._on_cell_clicked),
-            (window.attention_view.cell_clicked, self._on_cell_clicked),
-            (window.mask_view.view_changed, window.attention_view.set_view),
-            (window.attention_view.view_changed, window.mask_view.set_view),
-            (window.heads.head_clicked, self._on_head_clicked),
-            (window.heads.head_hovered, self._on_head_hovered),
-            (window.stacks.stack_picked, self._on_stack_picked),
-            (window.strip.token_clicked, self._on_token_clicked),
-            (window.bars.candidate_clicked, self._on_candidate_clicked),
-            (window.timeline.step_picked, self._on_step_picked),
-            (client.became_ready, self._on_engine_ready),
-            (client.result_arrived, self._on_result_arrived),
-            (client.step_arrived, self._on_step_arrived),
-            (client.head_arrived, self._on_head_arrived),
-            (client.finished, self._on_finished),
-            (client.failed, self._on_failed),
-            (client.died, self._on_engine_died),
-        ):
-            signal.connect(slot)
+        client = self._client
+        client.became_ready.connect(self._on_engine_ready)
+        client.result_arrived.connect(self._on_result_arrived)
+        client.step_arrived.connect(self._on_step_arrived)
+        client.head_arrived.connect(self._on_head_arrived)
+        client.finished.connect(self._on_finished)
+        client.failed.connect(self._on_failed)
+        client.died.connect(self._on_engine_died)
 
     # -- the state
 
@@ -116,6 +79,19 @@ class Controller(QObject):
     def answer(self) -> RunResult | None:
         """The newest answer of the engine."""
         return self._answer[1] if self._answer else None
+
+    @property
+    def scene(self) -> Scene:
+        """What the state means."""
+        return self._scene
+
+    def edit(self, new: ViewState) -> None:
+        """Show a state whose text or rows changed: knobs are brought into range.
+
+        What was generated and scrubbed away belonged to the old text and is forgotten.
+        """
+        self._playback = Playback(new.current.generated)
+        self.update(presenter.fitted(new, self._tokenizer))
 
     def update(self, new: ViewState) -> bool:
         """Show a new state; False, with a sentence in the form, if it cannot be."""
@@ -136,7 +112,7 @@ class Controller(QObject):
         if asks != (before.inputs, before.row, old.model, old.device, old.dtype):
             self._run()
         elif new.head != old.head:
-            self._ask_head(new.head)
+            self.ask_head(new.head)
         if new.cell != old.cell and self._answer is not None:
             self._display.candidates(new, *self._answer)
         return True
@@ -146,6 +122,15 @@ class Controller(QObject):
         self._display.state(self._state, models)
         self._display.scene(self._state, self._scene)
         self._display.timeline(self._playback.written, len(self._state.current.generated))
+
+    @Slot(object)
+    def pick_family(self, family: Family) -> None:
+        """Show a family: where it was left, or with its sample."""
+        if family is not self._state.family:
+            self._remembered[self._state.family] = self._state
+            new = self._remembered.get(family) or initial(family)
+            self._playback = Playback(new.current.generated)
+            self.update(replace(new, device=self._state.device, dtype=self._state.dtype))
 
     # -- asking the engine
 
@@ -169,7 +154,8 @@ class Controller(QObject):
         self._status(EngineStatus.RUNNING if self._client.is_ready else EngineStatus.LOADING)
         self._client.submit(self._request())
 
-    def _ask_head(self, head: HeadRef) -> None:
+    def ask_head(self, head: HeadRef) -> None:
+        """Show another head of the last run, without choosing it."""
         if self._answer is not None:
             self._client.ask_head(HeadRequest(self._answer[1].generation, head))
 
@@ -237,7 +223,7 @@ class Controller(QObject):
         )
         self._display.timeline(written, len(written))
 
-    def _scrub(self, count: int) -> None:
+    def scrub(self, count: int) -> None:
         """Show the text with the first ``count`` of the written tokens."""
         if self._playback.running is not None:
             self._client.stop()
@@ -245,18 +231,6 @@ class Controller(QObject):
         count = max(0, min(count, len(self._playback.written)))
         shown = self._state.with_row(generated=self._playback.written[:count])
         self.update(presenter.fitted(shown, self._tokenizer))
-
-    @Slot()
-    def _on_back_requested(self) -> None:
-        self._scrub(len(self._state.current.generated) - 1)
-
-    @Slot()
-    def _on_start_requested(self) -> None:
-        self._scrub(0)
-
-    @Slot(int)
-    def _on_step_picked(self, count: int) -> None:
-        self._scrub(count)
 
     # -- the engine answers
 
@@ -301,136 +275,6 @@ class Controller(QObject):
         self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
         self._answer = None
         self._run()
-
-    # -- the user acts
-
-    @Slot(object)
-    def pick_family(self, family: Family) -> None:
-        """Show a family: where it was left, or with its sample."""
-        if family is not self._state.family:
-            self._remembered[self._state.family] = self._state
-            self._playback = Playback()
-            new = self._remembered.get(family) or initial(family)
-            written = new.current.generated
-            self._playback = Playback(written)
-            self.update(replace(new, device=self._state.device, dtype=self._state.dtype))
-
-    @Slot(str)
-    def _on_model_picked(self, model: str) -> None:
-        self.update(replace(self._state, model=model))
-
-    @Slot(str)
-    def _on_device_picked(self, device: str) -> None:
-        self.update(replace(self._state, device=device))
-
-    @Slot(str)
-    def _on_dtype_picked(self, dtype: str) -> None:
-        self.update(replace(self._state, dtype=dtype))
-
-    @Slot(object)
-    def _on_sampling_changed(self, choice: SamplingChoice) -> None:
-        most = choice.max_new_tokens
-        self.update(replace(self._state, sampling=choice.sampling, max_new_tokens=most))
-
-    @Slot(object)
-    def _on_knobs_changed(self, knobs: MaskKnobs) -> None:
-        self.update(presenter.with_knobs(self._state, knobs))
-
-    @Slot(int)
-    def _on_row_selected(self, row: int) -> None:
-        self._playback = Playback(self._state.rows[row].generated)
-        self.update(replace(self._state, row=row))
-
-    @Slot()
-    def _on_row_added(self) -> None:
-        rows = (*self._state.rows, RowState("The end."))
-        self._playback = Playback()
-        self.update(replace(self._state, rows=rows, row=len(rows) - 1, documents=()))
-        self._change_rows()
-
-    @Slot(int)
-    def _on_row_removed(self, row: int) -> None:
-        rows = self._state.rows[:row] + self._state.rows[row + 1 :]
-        if rows:
-            self.update(replace(self._state, rows=rows, row=max(0, row - 1), documents=()))
-
-    def _change_rows(self) -> None:
-        self.update(presenter.fitted(self._state, self._tokenizer))
-
-    @Slot(str)
-    def _on_text_edited(self, text: str) -> None:
-        self._edit(text=text, generated=())
-
-    @Slot(str)
-    def _on_target_edited(self, text: str) -> None:
-        self._edit(target=text, generated=())
-
-    def _edit(self, **changes: object) -> None:
-        self._playback = Playback()
-        self.update(presenter.fitted(self._state.with_row(**changes), self._tokenizer))
-
-    @Slot(object)
-    def _on_mask_hovered(self, cell: tuple[int, int] | None) -> None:
-        self._window.attention_view.set_cursor(cell)
-        if cell is not None:
-            self._window.sentence.setText(self._window.mask_view.describe(cell))
-
-    @Slot(object)
-    def _on_attention_hovered(self, cell: tuple[int, int] | None) -> None:
-        self._window.mask_view.set_cursor(cell)
-        if cell is not None:
-            self._window.sentence.setText(self._window.attention_view.describe(cell))
-
-    @Slot(object)
-    def _on_cell_clicked(self, cell: tuple[int, int]) -> None:
-        self.update(replace(self._state, cell=cell))
-        self._window.sentence.setText(self._window.mask_view.describe(cell))
-
-    @Slot(object)
-    def _on_head_clicked(self, head: HeadRef) -> None:
-        stays = head.stack is self._state.stack
-        self.update(replace(self._state, head=head, cell=self._state.cell if stays else None))
-
-    @Slot(object)
-    def _on_head_hovered(self, head: HeadRef | None) -> None:
-        self._ask_head(head or self._state.head)
-
-    @Slot(object)
-    def _on_stack_picked(self, stack: Stack) -> None:
-        self.update(replace(self._state, head=HeadRef(stack), cell=None))
-
-    @Slot(int)
-    def _on_token_clicked(self, slot: int) -> None:
-        spec = self._scene.masks[self._state.stack]
-        row = max(0, min(slot - spec.past, spec.length - 1))
-        column = min(slot, spec.keys - 1)
-        self._on_cell_clicked((row, column))
-
-    @Slot(int)
-    def _on_candidate_clicked(self, token: int) -> None:
-        """Take a candidate: after the text, or in the place of a ``[MASK]``."""
-        if self._answer is None:
-            return
-        state = self._state
-        if state.family is not Family.ENCODER:
-            written = (*state.current.generated, token)
-            self._playback = Playback(written)
-            self._edit_generated(written)
-            return
-        ids = self._scene.query_ids[Stack.ENCODER]
-        query = presenter.query_shown(
-            self._scene, state.stack, state.cell[0] if state.cell else None
-        )
-        if ids[query] == MASK:
-            nth = ids[:query].count(MASK)
-            parts = state.current.text.split(SPECIAL_PIECES[MASK])
-            text = SPECIAL_PIECES[MASK].join(parts[: nth + 1]).rstrip()
-            word = self._tokenizer.decode([token])
-            rest = SPECIAL_PIECES[MASK].join(parts[nth + 1 :])
-            self._edit(text=f"{text} {word}{rest}")
-
-    def _edit_generated(self, written: tuple[int, ...]) -> None:
-        self.update(presenter.fitted(self._state.with_row(generated=written), self._tokenizer))
 
 
 def _fits(card: ModelCard, family: Family) -> bool:

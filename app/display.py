@@ -22,7 +22,6 @@ from core.types import (
 from widgets.next_token_bars import Candidate
 from widgets.sampling_form import SamplingChoice
 
-
 READS = {
     Stack.ENCODER: "The encoder runs once: every source token reads every real source token.",
     Stack.DECODER: "The decoder reads its own text: each token what came before it, and itself.",

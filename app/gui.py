@@ -14,6 +14,7 @@ from app.controller import Controller
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.errors import install_error_dialog
+from app.gestures import Gestures
 from app.main_window import MainWindow
 from app.settings import Settings
 from core.checkpoints import cards
@@ -38,13 +39,15 @@ class Session(QObject):
         palette.apply(application, dark)
         self.window = MainWindow()
         self.client = EngineClient(self)
+        tokenizer = Tokenizer.load(TOKENIZER)
         self.controller = Controller(
             self.window,
             self.client,
-            Tokenizer.load(TOKENIZER),
+            tokenizer,
             [cards.card(name) for name in cards.names()],
             family or Family.PREFIX,
         )
+        self.gestures = Gestures(self.window, self.controller, tokenizer)
         self.actions = Actions(self.window, self.controller, self.client, choice)
         self.window.closing.connect(self._on_window_closing)
 

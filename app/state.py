@@ -84,6 +84,9 @@ SAMPLES: dict[Family, RowState] = {
 }
 """A sentence for each family, so that the first start has something to play with."""
 
+NEW_ROW = RowState("Once there was a small dog.", target="<extra_id_0>")
+"""The batch row that is added: shorter than the samples, so that padding shows."""
+
 DEFAULT_MODEL = {
     Family.ENCODER: "encoder",
     Family.DECODER: "decoder",

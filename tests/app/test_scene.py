@@ -55,9 +55,7 @@ def test_shorter_rows_are_padded_left_where_tokens_follow_and_right_where_they_a
 
 def test_a_cache_offset_splits_the_text_and_keeps_the_keys() -> None:
     plain = scene(with_rows(Family.DECODER, RowState("The cat sat on the mat.")), TOKENS)
-    cached = scene(
-        with_rows(Family.DECODER, RowState("The cat sat on the mat."), past=3), TOKENS
-    )
+    cached = scene(with_rows(Family.DECODER, RowState("The cat sat on the mat."), past=3), TOKENS)
     assert cached.inputs.rows == plain.inputs.rows
     assert cached.query_ids[Stack.DECODER] == plain.query_ids[Stack.DECODER][3:]
     assert cached.key_ids == plain.key_ids

@@ -1,0 +1,311 @@
+"""State diff to action, with a client that only writes down what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.controller import Controller
+from app.engine_client import EngineClient
+from app.engine_process import Failed, Finished
+from app.gestures import Gestures
+from app.main_window import MainWindow
+from core.checkpoints import cards
+from core.paths import TOKENIZER
+from core.text.tokenizer import Tokenizer
+from core.types import (
+    Family,
+    GenerateRequest,
+    HeadPattern,
+    HeadRef,
+    HeadRequest,
+    RunRequest,
+    RunResult,
+    Stack,
+    StepEvent,
+)
+from widgets.mask_form import MaskKnobs
+
+TOKENS = Tokenizer.load(TOKENIZER)
+
+
+class Notebook(EngineClient):
+    """Writes down requests instead of sending them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[RunRequest | GenerateRequest] = []
+        self.heads: list[HeadRequest] = []
+        self.stops = 0
+
+    def start(self) -> None:
+        pass
+
+    def submit(self, request: RunRequest | GenerateRequest) -> None:
+        self.asked.append(request)
+
+    def ask_head(self, request: HeadRequest) -> None:
+        self.heads.append(request)
+
+    def stop(self) -> None:
+        self.stops += 1
+
+
+class Desk:
+    """A window, its controller, and an engine that the test plays."""
+
+    def __init__(self, family: Family) -> None:
+        self.window, self.client = MainWindow(), Notebook()
+        models = [cards.card(name) for name in cards.names()]
+        self.controller = Controller(self.window, self.client, TOKENS, models, family)
+        self.gestures = Gestures(self.window, self.controller, TOKENS)
+        self.controller.start()
+
+    @property
+    def last(self) -> RunRequest | GenerateRequest:
+        return self.client.asked[-1]
+
+    def answer(self) -> RunResult:
+        """Answer the last run with uniform attention."""
+        request = self.last
+        assert isinstance(request, RunRequest)
+        spec = request.inputs.mask
+        pattern = np.full((spec.length, spec.keys), 1 / spec.keys, np.float32)
+        made = RunResult(
+            request.generation,
+            request.model,
+            "cpu",
+            "float32",
+            0.01,
+            (),
+            HeadPattern(request.generation, request.head, pattern),
+            np.full((spec.length, 2), 40, np.int32),
+            np.full((spec.length, 2), 0.5, np.float32),
+            cache_difference=1e-6 if spec.past else None,
+        )
+        self.client.result_arrived.emit(made)
+        self.client.finished.emit(Finished(request.generation))
+        return made
+
+    def step(self, token: int, *, stopped: bool = False) -> None:
+        """Play one generated token."""
+        request = self.last
+        assert isinstance(request, GenerateRequest)
+        self.client.step_arrived.emit(
+            StepEvent(
+                request.run.generation,
+                0,
+                token,
+                0.9,
+                np.array([token], np.int32),
+                np.array([0.9], np.float32),
+                np.ones(4, np.bool_),
+                4,
+                1024,
+                0,
+                0.01,
+                stopped,
+            )
+        )
+
+
+@pytest.fixture
+def desk(request: pytest.FixtureRequest, qtbot: QtBot) -> Iterator[Desk]:
+    made = Desk(getattr(request, "param", Family.PREFIX))
+    qtbot.addWidget(made.window)
+    yield made
+    made.client.deleteLater()
+
+
+def test_the_mask_is_on_screen_before_the_engine_has_said_anything(desk: Desk) -> None:
+    assert desk.controller.answer is None
+    assert "20 queries by 20 keys" in desk.window.mask_view.accessibleName()
+    assert len(desk.client.asked) == 1
+
+
+def test_an_equal_state_asks_for_nothing(desk: Desk) -> None:
+    assert desk.controller.update(replace(desk.controller.state))
+    assert len(desk.client.asked) == 1
+
+
+def test_each_mask_knob_asks_with_a_higher_number_and_its_mask(desk: Desk) -> None:
+    first = desk.last
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=9, window=5))
+    second = desk.last
+    assert isinstance(first, RunRequest)
+    assert isinstance(second, RunRequest)
+    assert second.generation > first.generation
+    assert second.inputs.mask.prefix == 9
+    assert second.inputs.mask.window == 5
+
+
+def test_a_selected_cell_repaints_and_asks_the_engine_for_nothing(desk: Desk) -> None:
+    desk.answer()
+    desk.window.mask_view.cell_clicked.emit((3, 9))
+    assert len(desk.client.asked) == 1
+    assert "may not read" in desk.window.sentence.text()
+    assert desk.window.attention_view.selected == (3, 9)
+
+
+def test_another_head_is_asked_of_the_run_that_is_shown(desk: Desk) -> None:
+    made = desk.answer()
+    head = HeadRef(Stack.DECODER, 2, 1)
+    desk.window.heads.head_clicked.emit(head)
+    assert desk.client.heads == [HeadRequest(made.generation, head)]
+    assert len(desk.client.asked) == 1
+
+
+def test_impossible_documents_get_a_sentence_and_the_last_good_mask_stays(desk: Desk) -> None:
+    before = desk.controller.state
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=6, documents=(2, 2)))
+    assert desk.controller.state == before
+    assert "documents is (2, 2), but must be lengths that add up to 20" in (
+        desk.window.form.error.text()
+    )
+    assert len(desk.client.asked) == 1
+
+
+def test_a_refusal_of_the_engine_is_shown_and_the_mask_stays(desk: Desk) -> None:
+    desk.answer()
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=6, past=3))
+    desk.client.failed.emit(Failed(2, "past is 3, but must be 0 or at least 6."))
+    assert desk.window.form.error.text() == "past is 3, but must be 0 or at least 6."
+    assert desk.controller.state.past == 3
+
+
+def test_a_cache_offset_shows_the_difference_to_the_uncached_run(desk: Desk) -> None:
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=6, past=8))
+    desk.answer()
+    assert "cached − uncached ≤ 1.0e-06" in desk.window.facts.text()
+    assert "8 cached" in desk.window.mask_card.note.text()
+
+
+def test_typing_changes_the_tokens_and_keeps_the_knobs_in_range(desk: Desk) -> None:
+    desk.window.text.textEdited.emit("The cat")
+    request = desk.last
+    assert isinstance(request, RunRequest)
+    assert request.inputs.mask.length == 3
+    assert request.inputs.mask.prefix == 3
+    assert desk.window.form.error.text() == ""
+
+
+def test_generated_tokens_are_appended_and_the_run_at_the_end_sees_them(desk: Desk) -> None:
+    desk.answer()
+    length = desk.controller.state.current.generated
+    assert length == ()
+    desk.controller.play()
+    assert isinstance(desk.last, GenerateRequest)
+    desk.step(40)
+    desk.step(41)
+    assert desk.controller.state.current.generated == (40, 41)
+    desk.client.finished.emit(Finished(desk.last.run.generation))
+    after = desk.last
+    assert isinstance(after, RunRequest)
+    assert after.inputs.rows[0][-2:] == (40, 41)
+
+
+def test_the_end_token_is_said_and_not_appended(desk: Desk) -> None:
+    desk.answer()
+    desk.controller.step()
+    desk.step(2, stopped=True)
+    assert desk.controller.state.current.generated == ()
+    assert "ended its text" in desk.window.sentence.text()
+
+
+def test_scrubbing_back_and_forth_shows_the_text_as_it_was(desk: Desk) -> None:
+    desk.answer()
+    desk.controller.play()
+    for token in (40, 41, 42):
+        desk.step(token)
+    desk.client.finished.emit(Finished(0))
+    desk.answer()
+    desk.window.timeline.step_picked.emit(1)
+    assert desk.controller.state.current.generated == (40,)
+    desk.window.timeline.step_picked.emit(3)
+    assert desk.controller.state.current.generated == (40, 41, 42)
+    desk.window.run_bar.back_requested.emit()
+    assert desk.controller.state.current.generated == (40, 41)
+    desk.window.run_bar.start_requested.emit()
+    assert desk.controller.state.current.generated == ()
+
+
+def test_a_knob_during_generation_stops_it_and_its_events_are_ignored(desk: Desk) -> None:
+    desk.answer()
+    desk.controller.play()
+    playing = desk.last
+    desk.step(40)
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=2))
+    assert isinstance(desk.last, RunRequest)
+    desk.client.asked.append(playing)
+    desk.step(41)
+    assert desk.controller.state.current.generated == (40,)
+
+
+def test_a_family_comes_back_as_it_was_left(desk: Desk) -> None:
+    desk.window.text.textEdited.emit("My own sentence.")
+    desk.controller.pick_family(Family.ENCODER)
+    assert desk.controller.state.model == "encoder"
+    desk.controller.pick_family(Family.PREFIX)
+    assert desk.window.text.text() == "My own sentence."
+
+
+def test_a_died_engine_is_told_and_the_state_is_asked_again(desk: Desk) -> None:
+    desk.answer()
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=9))
+    state = desk.controller.state
+    before = len(desk.client.asked)
+    desk.client.died.emit("The engine stopped (exit code -9) and was started again.")
+    assert "Nothing that you made is lost" in desk.window.sentence.text()
+    assert desk.controller.state == state
+    assert len(desk.client.asked) == before + 1
+
+
+def test_rows_are_added_chosen_and_removed(desk: Desk) -> None:
+    desk.window.form.row_added.emit()
+    request = desk.last
+    assert isinstance(request, RunRequest)
+    assert request.inputs.mask.rows == 2
+    assert request.row == 1
+    assert request.inputs.mask.left_pad[1] > 0
+    desk.window.form.row_selected.emit(0)
+    assert desk.controller.state.row == 0
+    desk.window.form.row_removed.emit(1)
+    assert len(desk.controller.state.rows) == 1
+
+
+@pytest.mark.parametrize("desk", [Family.ENCODER], indirect=True)
+def test_a_candidate_fills_the_mask_it_stands_for(desk: Desk) -> None:
+    desk.answer()
+    token = TOKENS.encode("ball")[0]
+    desk.window.bars.candidate_clicked.emit(token)
+    text = desk.window.text.text()
+    assert text.startswith(f"Mia put the red {TOKENS.decode([token]).strip()} in the box.")
+    assert text.count("[MASK]") == 1
+
+
+def test_a_candidate_continues_the_text(desk: Desk) -> None:
+    desk.answer()
+    desk.window.bars.candidate_clicked.emit(40)
+    assert desk.controller.state.current.generated == (40,)
+
+
+@pytest.mark.parametrize("desk", [Family.ENCODER], indirect=True)
+def test_an_encoder_says_why_it_cannot_generate(desk: Desk) -> None:
+    play = desk.window.run_bar.transport.play
+    assert not play.isEnabled()
+    assert "cannot generate" in play.toolTip()
+
+
+@pytest.mark.parametrize("desk", [Family.ENCODER_DECODER], indirect=True)
+def test_an_encoder_decoder_shows_each_of_its_three_masks(desk: Desk) -> None:
+    scene = desk.controller.scene
+    for stack in Stack:
+        desk.window.stacks.stack_picked.emit(stack)
+        spec = scene.masks[stack]
+        expected = f"{spec.length} queries by {spec.keys} keys"
+        assert expected in desk.window.mask_view.accessibleName()
+        assert desk.controller.state.head.stack is stack
