@@ -125,14 +125,21 @@ def test_without_a_display_a_tour_is_made(bootstrap, system, monkeypatch, capsys
     assert "no display" in capsys.readouterr().out
 
 
-def test_tests_run_on_all_cores_and_timed_ones_alone(bootstrap, system):
-    system.codes = {"tests/benchmarks": [0, 5]}
-    assert bootstrap.main(["test"]) == 0
-    spread, timed = system.lines()[-2:]
-    assert "-n 2 --ignore benchmarks" in spread
-    assert timed.endswith("pytest benchmarks")
-    system.codes = {"--ignore": [1], "pytest": [0]}
-    assert bootstrap.main(["test"]) == 1
+@pytest.mark.parametrize(("codes", "code"), [([0, 0], 0), ([1, 0], 1), ([0, 1], 1)])
+def test_tests_run_on_all_cores_and_timed_ones_alone(bootstrap, system, codes, code):
+    timed = bootstrap.ROOT / "tests" / "benchmarks"
+    timed.mkdir(parents=True)
+    (timed / "test_speed.py").touch()
+    system.codes = {"-m pytest": codes}
+    assert bootstrap.main(["test"]) == code
+    first, second = system.lines()[-2:]
+    assert first.endswith("pytest benchmarks")
+    assert "pytest -n 2" in second
+
+
+def test_words_after_test_go_to_pytest(bootstrap, system):
+    assert bootstrap.main(["test", "-k", "prefix"]) == 0
+    assert system.lines()[-1] == "python -m pytest -k prefix"
 
 
 def test_missing_libraries_are_installed_by_root(bootstrap, system):
