@@ -19,8 +19,9 @@ THUMB = 128
 class Capture:
     """Keeps the attention patterns (and, if asked, scores) of one batch row of one run.
 
-    ``layers`` limits what is kept; None keeps every layer. Patterns of later chunks are put below
-    those of earlier ones, so that generation grows one matrix a layer.
+    ``layers`` limits what is kept; None keeps every layer. ``only`` names the stack of a model that
+    has but one: by how its mask reads, whatever the model was built as. Patterns of later chunks
+    are put below those of earlier ones, so that generation grows one matrix a layer.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Capture:
         cancel: CancelToken | None = None,
         layers: Iterable[tuple[Stack, int]] | None = None,
         scores: bool = False,
+        only: Stack | None = None,
     ) -> None:
         self.row = row
         self.patterns: dict[tuple[Stack, int], NDArray[np.float32]] = {}
@@ -37,6 +39,7 @@ class Capture:
         self._cancel = cancel
         self._layers = None if layers is None else frozenset(layers)
         self._keep_scores = scores
+        self._only = only
 
     def before_layer(self, stack: Stack, layer: int) -> None:
         """Ask whether to go on."""
@@ -45,11 +48,11 @@ class Capture:
 
     def wants(self, stack: Stack, layer: int) -> bool:
         """True for the layers that were asked for."""
-        return self._layers is None or (stack, layer) in self._layers
+        return self._layers is None or (self._only or stack, layer) in self._layers
 
     def keep(self, stack: Stack, layer: int, trace: Trace) -> None:
         """Copy the shown batch row off the device."""
-        key = (stack, layer)
+        key = (self._only or stack, layer)
         self._add(self.patterns, key, trace.pattern)
         if self._keep_scores:
             self._add(self.scores, key, trace.scores)

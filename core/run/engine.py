@@ -34,9 +34,11 @@ from core.types import (
     HeadPattern,
     HeadRef,
     HeadRequest,
+    Inputs,
     MaskSpec,
     RunRequest,
     RunResult,
+    Stack,
     StepEvent,
 )
 
@@ -63,6 +65,16 @@ class _Kept:
 
     generation: int
     capture: Capture
+
+
+def only_stack(inputs: Inputs) -> Stack | None:
+    """What the only stack is shown as: an encoder where its mask reads both ways, else a decoder.
+
+    None for an encoder-decoder, whose stacks have names of their own.
+    """
+    if inputs.source_mask is not None:
+        return None
+    return Stack.DECODER if inputs.mask.kind.is_causal else Stack.ENCODER
 
 
 class Engine:
@@ -98,7 +110,7 @@ class Engine:
             check(model, request.inputs, request.row)
             started = time.perf_counter()
             tensors = to_device(request.inputs, device)
-            capture = Capture(request.row, cancel=cancel)
+            capture = Capture(request.row, cancel=cancel, only=only_stack(request.inputs))
             silent = Capture(cancel=cancel, layers=())
             logits, cache = _cached_logits(model, tensors, request.inputs.mask, capture, silent)
             logits_row = logits[request.row].float()
@@ -158,7 +170,7 @@ class Engine:
             check_generates(model, inputs.mask)
             check(model, inputs)
             room = model.config.positions - inputs.mask.real_tokens(0)
-            capture = Capture(cancel=cancel)
+            capture = Capture(cancel=cancel, only=only_stack(inputs))
             with torch.inference_mode():
                 cache = begin(model, to_device(inputs, device), capture)
             self._kept = _Kept(run.generation, capture)

@@ -1,0 +1,83 @@
+"""The start: the mask first, no tensor library in the GUI process, a smoke line, a picture."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST_PAINT = """
+import sys
+from PySide6.QtWidgets import QApplication
+from app.gui import Session
+from core.types import Family
+application = QApplication([])
+session = Session(Family.PREFIX, "light")
+session.window.show()
+for _ in range(3):
+    application.processEvents()
+assert session.window.mask_view.grab().toImage().pixelColor(0, 0).isValid()
+heavy = {"torch", "onnxruntime", "onnx", "matplotlib", "transformers"} & set(sys.modules)
+assert not heavy, heavy
+print("painted", session.window.mask_view.accessibleName())
+"""
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=os.environ | {"QT_QPA_PLATFORM": "offscreen"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+
+
+def test_after_the_first_paint_the_gui_process_holds_no_tensor_library() -> None:
+    done = run("-c", FIRST_PAINT)
+    assert done.returncode == 0, done.stderr
+    assert "painted Mask, 20 queries by 20 keys" in done.stdout
+
+
+def test_the_smoke_run_prints_one_ready_line() -> None:
+    done = run("-m", "app", "--smoke")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("ready prefix on ")
+
+
+def test_a_screenshot_is_taken_once_the_first_result_is_shown(tmp_path: Path) -> None:
+    from PySide6.QtGui import QImage
+
+    picture = tmp_path / "window.png"
+    done = run("-m", "app", "--screenshot", str(picture), "--size", "1280x800", "--theme", "dark")
+    assert done.returncode == 0, done.stderr
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) == (1280, 800)
+    colours = {image.pixel(x, y) for x in range(0, 1280, 8) for y in range(0, 800, 8)}
+    assert len(colours) > 20
+
+
+@pytest.mark.xvfb
+def test_on_a_real_display_a_mouse_drag_changes_the_mask_and_the_model_follows(
+    tmp_path: Path,
+) -> None:
+    script = ROOT / "tests" / "gui" / "drag.py"
+    done = subprocess.run(
+        ["xvfb-run", "-a", "-s", "-screen 0 1440x900x24", sys.executable, str(script)],
+        cwd=ROOT,
+        env=os.environ | {"QT_QPA_PLATFORM": "xcb", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "dragged: prefix 6 -> " in done.stdout
