@@ -5,6 +5,7 @@ Kept light: the engine's process imports this module again when it is spawned.
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import sys
@@ -24,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from app.cli.parser import build
     from app.cli.window import check_alone
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # A screen that has no sign for a token shows "?".
     try:
         args = build().parse_args(argv)
         check_alone(args)

@@ -35,6 +35,8 @@ class Display:
     def __init__(self, window: MainWindow, tokenizer: Tokenizer) -> None:
         self._window = window
         self._tokenizer = tokenizer
+        self._pairs = ""
+        self._run_facts: list[str] = []
 
     # -- the state and its mask: at once, no engine
 
@@ -85,6 +87,10 @@ class Display:
             note += f" · {spec.past} cached"
         window.mask_card.note.setText(note)
         self._pairs = presenter.pairs_text(spec, counts[Reason.OPEN])
+        self._say_facts()
+
+    def _say_facts(self) -> None:
+        self._window.facts.setText("  ·  ".join((self._pairs, *self._run_facts)))
 
     def _labels(self, scene: Scene, stack: Stack) -> tuple[list[str], list[str]]:
         return (
@@ -105,10 +111,11 @@ class Display:
         self.pattern(state, scene, result.head)
         self.candidates(state, scene, result)
         self.cache(state, scene.inputs.mask, scene.row, result.cache_bytes, result.cross_bytes)
-        facts = [self._pairs, f"model {1000 * result.seconds:.0f} ms on {result.device}"]
+        facts = [f"model {1000 * result.seconds:.0f} ms on {result.device}"]
         if result.cache_difference is not None:
             facts.append(f"cached − uncached ≤ {result.cache_difference:.1e}")
-        self._window.facts.setText("  ·  ".join(facts))
+        self._run_facts = facts
+        self._say_facts()
         if result.note:
             self._window.sentence.setText(f"{result.model}: {result.note}.")
 
@@ -164,8 +171,8 @@ class Display:
         self._window.bars.set_candidates("Next token", chosen, bars)
         self.cache(state, before.inputs.mask, 0, event.cache_bytes, event.cross_bytes)
         rate = 1.0 / event.seconds if event.seconds > 0 else 0.0
-        facts = f"cache offset {event.cache_length}  ·  {rate:.0f} tokens/s"
-        self._window.facts.setText(f"{self._pairs}  ·  {facts}")
+        self._run_facts = [f"cache offset {event.cache_length}", f"{rate:.0f} tokens/s"]
+        self._say_facts()
 
     def timeline(self, written: tuple[int, ...], at: int) -> None:
         """The generated tokens, and how many of them are in the text."""

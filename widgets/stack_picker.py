@@ -55,7 +55,8 @@ class StackPicker(QWidget):
 
     def tile(self, stack: Stack) -> QRectF:
         """Where a stack's mask and name stand."""
-        return QRectF(list(self._masks).index(stack) * _WIDE, 0.0, _WIDE - 8.0, _SIDE + 6.0)
+        wide = min(_WIDE, (self.width() + 8.0) / max(1, len(self._masks)))
+        return QRectF(list(self._masks).index(stack) * wide, 0.0, wide - 8.0, _SIDE + 6.0)
 
     def sizeHint(self) -> QSize:
         """Qt: one row of small masks."""

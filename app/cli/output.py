@@ -82,7 +82,7 @@ def npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 def to_json(value: object) -> bytes:
     """JSON in which every innermost list has a line of its own, so that a mask looks like one."""
-    return (_json(value, "") + "\n").encode()
+    return (_json(value, "") + "\n").encode("utf-8", "replace")
 
 
 def _json(value: object, margin: str) -> str:
