@@ -127,6 +127,11 @@ def test_bad_input_gets_a_sentence(refused, words, told):
     assert told in refused("run", *words)
 
 
+def test_a_text_that_is_no_text_is_read_all_the_same(maskscope):
+    said = plain(maskscope("run", "decoder", "--text", "a \udcff", "--json"))
+    assert said["tokens"][-1] == "?"
+
+
 def test_two_files_are_written_or_none(refused, tmp_path):
     told = refused("run", "decoder", "--text", "x", "--json", "a.json", "--npz", "no/a.npz")
     assert "no folder" in told
