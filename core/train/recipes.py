@@ -116,7 +116,13 @@ RECIPES = {
             "unified",
             "One set of weights, trained under three masks",
             ModelConfig(Family.PREFIX, (MaskKind.PREFIX, MaskKind.CAUSAL, MaskKind.BIDIRECTIONAL)),
-            (Objective.CAUSAL, Objective.MASKED, Objective.PREFIX),
+            (
+                Objective.MASKED,
+                Objective.CAUSAL,
+                Objective.MASKED,
+                Objective.PREFIX,
+                Objective.MASKED,
+            ),  # A masked row teaches a third of what a causal one does.
             start="decoder",
         ),
     )

@@ -257,6 +257,28 @@ def test_the_counting_model_reads_the_row_that_the_encoder_reads(
     assert any(right is None for _, right in asked)
 
 
+def fixed_texts(rng: np.random.Generator, documents: int = 30) -> TokenisedCorpus:
+    """Ten words by chance, then always the same twenty: what a trigram model knows by heart."""
+    tail = np.arange(100, 120)
+    rows = [[BOS, *rng.integers(30, 90, 9), *tail, EOS] for _ in range(documents)]
+    offsets = np.arange(documents + 1, dtype=np.int64) * 31
+    return TokenisedCorpus(np.array(rows, np.int16).ravel(), offsets, np.arange(documents) % 2 == 0)
+
+
+def test_the_counting_model_is_judged_where_the_model_is() -> None:
+    """After the prefix, a third of the document, nearly all is known by heart; before, nothing."""
+    rng = np.random.default_rng(0)
+    judge = Judge(fixed_texts(rng), fixed_texts(rng))
+    prefix, whole = (
+        judge.figures(untrained(Family.PREFIX), recipe_of(objective))
+        for objective in (Objective.PREFIX, Objective.CAUSAL)
+    )
+    assert prefix["prefix_mixed_trigram_nats"] < 0.5
+    assert whole["causal_mixed_trigram_nats"] > 1.2
+    spans = judge.figures(untrained(Family.ENCODER_DECODER), recipe_of(Objective.SPANS))
+    assert spans["spans_mixed_trigram_top1"] == pytest.approx(20 / 29, abs=0.15)
+
+
 @objectives
 def test_a_figure_is_the_mean_over_all_judged_tokens(objective: Objective) -> None:
     held, model = corpus(9), untrained(FAMILIES[objective])
@@ -324,3 +346,34 @@ def test_a_saved_model_is_judged_again_and_its_check_figure_comes_out_again(
     assert card["figures"]["check_causal_nats"] == pytest.approx(again, abs=1e-4)
     assert card["figures"]["causal_perplexity_ratio"] > 1
     assert KINDS[Objective.CAUSAL].value in card["config"]["kinds"]
+
+
+@pytest.mark.usefixtures("threads_as_before")
+def test_what_is_judged_is_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights are stored in half precision, and a recipe starts with the model that it names."""
+    started: list[Transformer | None] = []
+
+    def quick(recipe, corpus, budget, checkpoint, resume, source) -> None:
+        started.append(source)
+        assert (budget.tokens, budget.precision) == (5000, "bfloat16")
+        model, generator = Transformer(recipe.config), torch.Generator().manual_seed(0)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.normal_(0.0, 0.3, generator=generator)
+        checkpoint(model.eval(), 123)
+
+    monkeypatch.setattr("core.train.__main__.train", quick)
+    texts = corpus(60), corpus(30, seed=1)
+    monkeypatch.setattr("core.train.__main__.prepare", lambda *_, **__: texts)
+    for name in ("decoder", "prefix"):
+        common = ["--corpus", "none", "--out", str(tmp_path), "--tokens", "5e3"]
+        assert main([name, *common]) == 0
+        card, stored = raw_card(name, tmp_path), bundled.load(name, tmp_path)
+        for objective in RECIPES[name].objectives:
+            again = figure(stored, objective, excerpt(texts[1]))
+            assert card["figures"][check_name(objective)] == pytest.approx(again, abs=6e-5)
+        assert (card["tokens_seen"], card["start"]) == (123, RECIPES[name].start)
+        assert "--tokens 5000 " in card["command"]
+    assert started[0] is None
+    assert started[1] is not None
+    assert started[1].config == RECIPES["decoder"].config
