@@ -190,6 +190,6 @@ def test_a_family_begins_with_the_weights_that_it_shares_with_another() -> None:
     initialise(fresh, 2)
     mine, theirs = (m.body.blocks[0].cross.q.weight for m in (pair, fresh))
     assert torch.equal(mine, theirs)
-    trained = train(recipe_of(Objective.MASKED), corpus(), budget(1), ignore, source=source)
+    trained = train(recipe_of(Objective.MASKED), corpus(), budget(1), ignore, begin=[source])
     apart = (trained.tokens.weight - source.tokens.weight).abs().max()
     assert 0 < apart < 0.01
