@@ -212,14 +212,17 @@ def initialise(model: Transformer, seed: int) -> None:
             nn.init.normal_(parameter, 0.0, branch_std if narrow else 0.02, generator=generator)
 
 
-def start_from(model: Transformer, source: Transformer) -> None:
-    """Copy every parameter that ``source`` has too: same name, same shape.
+def start_from(model: Transformer, *sources: Transformer) -> None:
+    """Copy every parameter that a source has too: same name, same shape; the first wins.
 
-    The encoder of an encoder-decoder takes the layers of the only stack there is.
+    The encoder of an encoder-decoder takes the layers of the last source, which has but one stack.
     """
-    known = dict(source.named_parameters())
+    body = [dict(source.named_parameters()) for source in sources]
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            found = known.get(name, known.get(name.replace("encoder.", "body.", 1)))
-            if found is not None and found.shape == parameter.shape:
-                parameter.copy_(found)
+            own = name.replace("encoder.", "body.", 1)
+            known = body[-1:] if own != name else body
+            for weights in known:
+                if own in weights and weights[own].shape == parameter.shape:
+                    parameter.copy_(weights[own])
+                    break

@@ -68,7 +68,7 @@ def _card(recipe: Recipe, corpus: TokenisedCorpus, seen: int, command: str) -> d
         "title": recipe.title,
         "data": sizes,
         "tokens_seen": seen,
-        "start": recipe.start,
+        "start": [name for name in (recipe.start, recipe.start_encoder) if name],
         "seed": recipe.seed,
         "command": command,
         "objectives": [objective.value for objective in recipe.objectives],
@@ -107,8 +107,8 @@ def main(argv: list[str]) -> int:
         return 0
     budget = Budget(int(args.tokens), args.real_share, args.precision)
     resume = args.resume / f"{recipe.name}.pt" if args.resume else None
-    source = bundled.load(recipe.start, args.out) if recipe.start else None
-    train(recipe, corpus, budget, checkpoint, resume, source)
+    begin = [bundled.load(n, args.out) for n in (recipe.start, recipe.start_encoder) if n]
+    train(recipe, corpus, budget, checkpoint, resume, begin)
     return 0
 
 

@@ -63,7 +63,8 @@ class Recipe:
 
     ``objectives`` are taken in turn, a batch each. ``start`` names the model whose weights it
     begins with wherever a parameter of the same name and shape exists; a decoder knows words and
-    neighbours that every family needs (as in Rothe et al. 2020 and LLM2Vec).
+    neighbours that every family needs (as in Rothe et al. 2020 and LLM2Vec). ``start_encoder``
+    does the same for the encoder of an encoder-decoder.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Recipe:
     config: ModelConfig
     objectives: tuple[Objective, ...]
     start: str | None = None
+    start_encoder: str | None = None
     seed: int = 0
     peak_rate: float = 3e-3
     warmup_steps: int = 200
@@ -111,6 +113,7 @@ RECIPES = {
             ),
             (Objective.SPANS,),
             start="decoder",
+            start_encoder="encoder",
         ),
         Recipe(
             "unified",

@@ -6,7 +6,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -101,18 +101,17 @@ def train(
     budget: Budget,
     checkpoint: Callable[[Transformer, int], None],
     resume: Path | None = None,
-    source: Transformer | None = None,
+    begin: Sequence[Transformer] = (),
 ) -> Transformer:
     """Train one model; ``checkpoint(model, tokens_seen)`` is called now and then and at the end.
 
     ``resume`` is a file for the optimiser's state: read if it is there, written beside each
-    checkpoint, so that a run that was stopped goes on where it was. ``source`` is the model whose
-    weights the recipe starts with.
+    checkpoint, so that a run that was stopped goes on where it was. ``begin`` are the models
+    whose weights the recipe starts with.
     """
     model = Transformer(recipe.config)
     initialise(model, recipe.seed)
-    if source is not None:
-        start_from(model, source)
+    start_from(model, *begin)
     optimiser = _optimiser(model, recipe)
     per_step = recipe.batch_rows * recipe.row_tokens
     steps = max(1, budget.tokens // per_step)
