@@ -20,18 +20,10 @@ def build() -> argparse.ArgumentParser:
         prog="maskscope",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {doctor.own_version()}")
     window.add(parser)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Strict)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for part in (mask, models, run, generate, tour, doctor):
         part.add(commands)
     return parser
-
-
-class _Strict(Parser):
-    """A parser of a command, in which options are written out."""
-
-    def __init__(self, **given: object) -> None:
-        super().__init__(**{"allow_abbrev": False} | given)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class UsageError(ValueError):
@@ -13,7 +13,13 @@ class UsageError(ValueError):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError` where argparse prints its usage and exits."""
+    """A parser that raises `UsageError` where argparse prints its usage and exits.
+
+    Options are written out: a new one shall not make an abbreviation ambiguous.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(allow_abbrev=False, **given)
 
     def error(self, message: str) -> NoReturn:
         """Raise what went wrong and where the help is."""
