@@ -29,6 +29,17 @@ ABOUT = (
     " opens a network connection.</p>"
 )
 
+KEYS = """<table cellspacing=4>
+<tr><td><b>hover</b></td><td>a cell says whether its query may read its key, and why not</td></tr>
+<tr><td><b>click, arrows</b></td><td>choose a cell; its query's weights and candidates show</td></tr>
+<tr><td><b>wheel, drag</b></td><td>zoom about the cursor and pan; 0 or a double click shows all</td></tr>
+<tr><td><b>hover a head</b></td><td>preview it; a click keeps it; arrows walk the wall</td></tr>
+<tr><td><b>click a candidate</b></td><td>append it to the text, or put it in place of [MASK]</td></tr>
+<tr><td><b>Ctrl+1 … 4</b></td><td>encoder, decoder, prefix-LM, encoder–decoder</td></tr>
+<tr><td><b>Ctrl+→, Ctrl+Return, Ctrl+.</b></td><td>generate one token, play, stop</td></tr>
+<tr><td><b>Ctrl+0</b></td><td>show the whole mask</td></tr>
+</table>"""
+
 
 class Actions(QObject):
     """Owns the menus of the main window."""
@@ -44,7 +55,9 @@ class Actions(QObject):
         self._view_menu(bar.addMenu("&View"))
         self._model_menu(bar.addMenu("&Model"))
         self._engine_menu(bar.addMenu("&Engine"))
-        self._add(bar.addMenu("&Help"), "&About maskscope", self._on_about_triggered)
+        help_menu = bar.addMenu("&Help")
+        self._add(help_menu, "&Keys and mouse", self._on_keys_triggered, "F1")
+        self._add(help_menu, "&About maskscope", self._on_about_triggered)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
 
     def _add(
@@ -140,6 +153,10 @@ class Actions(QObject):
     @Slot()
     def _on_copy_triggered(self) -> None:
         QGuiApplication.clipboard().setPixmap(self._window.grab())
+
+    @Slot()
+    def _on_keys_triggered(self) -> None:
+        QMessageBox.information(self._window, "Keys and mouse", KEYS)
 
     @Slot()
     def _on_about_triggered(self) -> None:

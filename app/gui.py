@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
@@ -18,7 +19,7 @@ from app.gestures import Gestures
 from app.main_window import MainWindow
 from app.settings import Settings
 from core.checkpoints import cards
-from core.paths import TOKENIZER
+from core.paths import ICON, TOKENIZER
 from core.text.tokenizer import Tokenizer
 from core.types import Family
 from widgets import palette
@@ -135,6 +136,7 @@ def run_gui(
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)
     application.setApplicationName("maskscope")
+    application.setWindowIcon(QIcon(str(ICON)))
     application.setStyle("Fusion")
     once = smoke or screenshot is not None
     session = Session(family, theme)

@@ -6,4 +6,5 @@ from pathlib import Path
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 MODELS = ASSETS / "models"
+ICON = ASSETS / "icons" / "maskscope.svg"
 TOKENIZER = ASSETS / "tokenizer" / "tokenizer.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,7 @@ def test_a_screenshot_is_taken_once_the_first_result_is_shown(tmp_path: Path) ->
 
 
 @pytest.mark.xvfb
+@pytest.mark.skipif(not shutil.which("xvfb-run"), reason="needs Xvfb and xdotool")
 def test_on_a_real_display_a_mouse_drag_changes_the_mask_and_the_model_follows(
     tmp_path: Path,
 ) -> None:
