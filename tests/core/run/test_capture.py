@@ -75,6 +75,13 @@ def test_only_the_layers_that_were_asked_for_are_wanted() -> None:
     assert Capture().wants(Stack.CROSS, 9)
 
 
+def test_an_only_stack_goes_by_the_name_it_is_given() -> None:
+    capture = Capture(only=Stack.ENCODER)
+    capture.keep(*FIRST, trace(2, 2))
+    assert capture.stacks() == (Stack.ENCODER,)
+    assert Capture(layers=[(Stack.ENCODER, 0)], only=Stack.ENCODER).wants(*FIRST)
+
+
 @pytest.mark.parametrize("side", [1, THUMB, THUMB + 1, 3 * THUMB])
 def test_thumbnails_are_never_wider_than_their_limit(side: int) -> None:
     capture = Capture()

@@ -131,6 +131,24 @@ def test_a_head_that_the_model_lacks_is_answered_with_the_nearest(engine: Engine
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "shown"),
+    [
+        ("decoder", MaskKind.BIDIRECTIONAL, [Stack.ENCODER]),
+        ("encoder", MaskKind.CAUSAL, [Stack.DECODER]),
+        ("unified", MaskKind.CAUSAL, [Stack.DECODER]),
+        ("encdec", MaskKind.BIDIRECTIONAL, [Stack.ENCODER, Stack.DECODER, Stack.CROSS]),
+    ],
+)
+def test_a_single_stack_is_named_by_how_its_mask_reads(
+    engine: Engine, name: str, kind: MaskKind, shown: list[Stack]
+) -> None:
+    given = inputs(name, kind=kind)
+    result = engine.run(request(name, given, head=HeadRef(shown[0], 1, 1)))
+    assert [wall.stack for wall in result.maps] == shown
+    assert result.head.head == HeadRef(shown[0], 1, 1)
+
+
 # -- cache
 
 

@@ -33,9 +33,15 @@ def test_a_model_of_two_bytes_a_weight_stays_below_five_megabytes(name: str) -> 
     assert 2 * sum(p.numel() for p in model.parameters()) < 5e6
 
 
-def test_a_model_starts_from_one_that_starts_from_nothing() -> None:
-    for recipe in RECIPES.values():
-        assert recipe.start is None or RECIPES[recipe.start].start is None
+def test_every_model_can_be_trained_after_those_it_starts_from() -> None:
+    trained: set[str | None] = {None}
+    while ready := {
+        name
+        for name, recipe in RECIPES.items()
+        if {recipe.start, recipe.start_encoder} <= trained and name not in trained
+    }:
+        trained |= ready
+    assert trained == {None, *RECIPES}
 
 
 def test_an_objective_reads_a_document_in_its_own_way() -> None:
