@@ -30,11 +30,11 @@ ABOUT = (
 )
 
 KEYS = """<table cellspacing=4>
-<tr><td><b>hover</b></td><td>a cell says whether its query may read its key, and why not</td></tr>
-<tr><td><b>click, arrows</b></td><td>choose a cell; its query's weights and candidates show</td></tr>
-<tr><td><b>wheel, drag</b></td><td>zoom about the cursor and pan; 0 or a double click shows all</td></tr>
+<tr><td><b>hover</b></td><td>a cell says whether its query may read its key, or why not</td></tr>
+<tr><td><b>click, arrows</b></td><td>choose a cell: its query's weights and candidates</td></tr>
+<tr><td><b>wheel, drag</b></td><td>zoom at the cursor, pan; 0 or a double click shows all</td></tr>
 <tr><td><b>hover a head</b></td><td>preview it; a click keeps it; arrows walk the wall</td></tr>
-<tr><td><b>click a candidate</b></td><td>append it to the text, or put it in place of [MASK]</td></tr>
+<tr><td><b>click a candidate</b></td><td>append it to the text, or fill the [MASK] with it</td></tr>
 <tr><td><b>Ctrl+1 … 4</b></td><td>encoder, decoder, prefix-LM, encoder–decoder</td></tr>
 <tr><td><b>Ctrl+→, Ctrl+Return, Ctrl+.</b></td><td>generate one token, play, stop</td></tr>
 <tr><td><b>Ctrl+0</b></td><td>show the whole mask</td></tr>
