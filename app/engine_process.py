@@ -10,6 +10,7 @@ import os
 import queue
 import threading
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -58,7 +59,8 @@ def main(connection: Connection) -> None:
     torch.set_num_threads(threads)
     from core.run.devices import available
 
-    _Server(connection).serve(Ready(available(), threads))
+    with suppress(BrokenPipeError):  # The parent has gone.
+        _Server(connection).serve(Ready(available(), threads))
 
 
 class _Server:

@@ -154,8 +154,9 @@ class Gestures(QObject):
     @Slot(object)
     def _on_head_clicked(self, head: HeadRef) -> None:
         state = self._controller.state
-        cell = state.cell if head.stack is state.stack else None
-        self._controller.update(replace(state, head=head, cell=cell))
+        if head.stack in self._controller.scene.masks:  # Else the wall is of the family before.
+            cell = state.cell if head.stack is state.stack else None
+            self._controller.update(replace(state, head=head, cell=cell))
 
     @Slot(object)
     def _on_head_hovered(self, head: HeadRef | None) -> None:

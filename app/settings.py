@@ -1,4 +1,4 @@
-"""What is remembered between starts: window layout, theme and the last text. Nothing else."""
+"""What is remembered between starts: the window's layout and its theme. Nothing else."""
 
 from __future__ import annotations
 
