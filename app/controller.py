@@ -264,6 +264,9 @@ class Controller(QObject):
 
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
+        if self._playback.running is None:
+            self._answer = None
+            self._display.refused(failed.sentence)
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
         self._status(EngineStatus.READY, failed.sentence)

@@ -105,6 +105,14 @@ class Display:
         self._window.attention_view.set_stale(True)
         self._window.heads.set_stale(True)
 
+    def refused(self, sentence: str) -> None:
+        """A run that cannot be: nothing old stays beside the new mask, and the reason is said."""
+        self._window.attention_view.set_empty(sentence)
+        self._window.heads.set_empty("No attention: the model did not run.")
+        self._window.bars.set_empty("The model did not run.")
+        self._run_facts = []
+        self._say_facts()
+
     def result(self, state: ViewState, scene: Scene, result: RunResult) -> None:
         """Everything that a run says."""
         self._window.heads.set_maps(result.maps)

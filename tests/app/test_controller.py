@@ -175,6 +175,16 @@ def test_a_refusal_of_the_engine_is_shown_and_the_mask_stays(desk: Desk) -> None
     desk.client.failed.emit(Failed(2, "past is 3, but must be 0 or at least 6."))
     assert desk.window.form.error.text() == "past is 3, but must be 0 or at least 6."
     assert desk.controller.state.past == 3
+    assert desk.controller.answer is None
+    assert "did not run" in desk.window.bars.accessibleDescription()
+
+
+def test_a_generation_that_is_refused_leaves_the_last_run_on_screen(desk: Desk) -> None:
+    made = desk.answer()
+    desk.controller.play()
+    desk.client.failed.emit(Failed(2, "An encoder cannot generate."))
+    assert desk.controller.answer is made
+    assert desk.window.sentence.text() == "An encoder cannot generate."
 
 
 def test_a_cache_offset_shows_the_difference_to_the_uncached_run(desk: Desk) -> None:
