@@ -77,6 +77,10 @@ class Actions(QObject):
 
     def _view_menu(self, menu: QMenu) -> None:
         self._add(menu, "Show the &whole mask", self._on_whole_triggered, "Ctrl+0")
+        curves = self._window.curves_dock.toggleViewAction()
+        curves.setText("&Curves along the text")
+        curves.setShortcut(QKeySequence("Ctrl+K"))
+        menu.addAction(curves)
         contrast = menu.addAction("Contrast by &row")
         contrast.setCheckable(True)
         contrast.setToolTip("Colour each row up to its own largest weight")

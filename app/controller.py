@@ -52,6 +52,7 @@ class Controller(QObject):
         self._scene = scene(self._state, tokenizer)
         self._asked = self._scene
         self._answer: tuple[Scene, RunResult] | None = None
+        self._head: HeadPattern | None = None
         self._playback = Playback()
         self._connect()
         self._tell(None)
@@ -131,6 +132,11 @@ class Controller(QObject):
             new = self._remembered.get(family) or initial(family)
             self._playback = Playback(new.current.generated)
             self.update(replace(new, device=self._state.device, dtype=self._state.dtype))
+
+    def show_curves(self) -> None:
+        """Tell the curves of the head that is shown, if they are open."""
+        if self._answer is not None and self._head is not None:
+            self._display.curves(*self._answer, self._head)
 
     # -- asking the engine
 
@@ -247,6 +253,8 @@ class Controller(QObject):
     def _on_result_arrived(self, result: RunResult) -> None:
         self._answer = (self._asked, result)
         self._display.result(self._state, self._asked, result)
+        self._head = result.head
+        self.show_curves()
         if result.head.head != self._state.head:
             self._state = replace(self._state, head=result.head.head)
 
@@ -254,6 +262,8 @@ class Controller(QObject):
     def _on_head_arrived(self, head: HeadPattern) -> None:
         if self._answer is not None and self._playback.running is None:
             self._display.pattern(self._state, self._answer[0], head)
+            self._head = head
+            self.show_curves()
 
     @Slot(object)
     def _on_finished(self, finished: Finished) -> None:

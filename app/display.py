@@ -137,6 +137,14 @@ class Display:
             view.set_selected(presenter.cell_shown(state, scene))
         self.head(head.head)
 
+    def curves(self, scene: Scene, result: RunResult, head: HeadPattern) -> None:
+        """The curves along the text, if they are open."""
+        if self._window.curves_dock.isVisible():
+            names = presenter.labels(self._tokenizer, scene.query_ids[head.head.stack])
+            found = presenter.curves(scene, result, head)
+            first = scene.masks[head.head.stack].past
+            self._window.curve_plot().set_curves(found, names, first)
+
     def head(self, head: HeadRef) -> None:
         """Which head is shown."""
         self._window.heads.set_selected(head)

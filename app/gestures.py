@@ -67,6 +67,7 @@ class Gestures(QObject):
             (window.strip.token_clicked, self._on_token_clicked),
             (window.bars.candidate_clicked, self._on_candidate_clicked),
             (window.timeline.step_picked, self._on_step_picked),
+            (window.curves_dock.visibilityChanged, self._on_curves_shown),
         ):
             signal.connect(slot)
 
@@ -172,6 +173,12 @@ class Gestures(QObject):
         spec = self._controller.scene.masks[state.stack]
         row = max(0, min(slot - spec.past, spec.length - 1))
         self._on_cell_clicked((row, min(slot, spec.keys - 1)))
+
+    @Slot(bool)
+    def _on_curves_shown(self, shown: bool) -> None:
+        if shown:
+            self._window.curve_plot()
+            self._controller.show_curves()
 
     @Slot(int)
     def _on_candidate_clicked(self, token: int) -> None:

@@ -56,6 +56,7 @@ class Session(QObject):
         """Give the window the layout that it was left with."""
         window = self.window
         window.restoreGeometry(self.settings.bytes("geometry"))
+        window.restoreState(self.settings.bytes("docks"))
         for name, splitter in window.splitters().items():
             splitter.restoreState(self.settings.bytes(name))
 
@@ -64,6 +65,7 @@ class Session(QObject):
         window = self.window
         self.settings.save(
             geometry=window.saveGeometry(),
+            docks=window.saveState(),
             theme=self.actions.theme,
             **{name: splitter.saveState() for name, splitter in window.splitters().items()},
         )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
+    QDockWidget,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -28,6 +31,9 @@ from widgets.stack_picker import StackPicker
 from widgets.step_timeline import StepTimeline
 from widgets.token_strip import TokenStrip
 
+if TYPE_CHECKING:
+    from widgets.curve_plot import CurvePlot
+
 
 class MainWindow(QMainWindow):
     """Run bar on top; mask form, mask, attention, heads and candidates; tokens below."""
@@ -42,6 +48,11 @@ class MainWindow(QMainWindow):
         self._make_widgets()
         self._lay_out()
         self._make_status_bar()
+        self._curves: CurvePlot | None = None
+        self.curves_dock = QDockWidget("Curves along the text", self)
+        self.curves_dock.setObjectName("curves")
+        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.curves_dock)
+        self.curves_dock.hide()
         self.resize(1440, 900)
 
     # -- widgets
@@ -168,6 +179,16 @@ class MainWindow(QMainWindow):
         for part in (self.stacks, self.reads, self.target, self.target_label):
             part.setVisible(stacks)
         self.text_label.setText("Source" if stacks else "Text")
+
+    def curve_plot(self) -> CurvePlot:
+        """The curves below the window, made when they are first asked for."""
+        if self._curves is None:
+            from widgets.curve_plot import CurvePlot  # Half a second: not at the start.
+
+            self._curves = CurvePlot()
+            self.curves_dock.setWidget(self._curves)
+            self.resizeDocks([self.curves_dock], [190], Qt.Orientation.Vertical)
+        return self._curves
 
     def splitters(self) -> dict[str, QSplitter]:
         """The splitters by the name that their layout is remembered under."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.scene import Scene
 from app.state import ViewState
-from core.mask.padding import position_ids
+from core.mask.intervals import row_intervals
+from core.mask.padding import position_ids, real_tokens
 from core.mask.spec import document_starts, prefix_end, whole
 from core.text.tokenizer import MASK, Tokenizer
-from core.types import Family, MaskKind, MaskSpec, RunResult, Stack
+from core.types import Family, HeadPattern, MaskKind, MaskSpec, RunResult, Stack
 from widgets.mask_form import KnobLimits, MaskKnobs
 from widgets.next_token_bars import Candidate
 from widgets.token_strip import TokenStripState
@@ -146,6 +150,28 @@ def candidates(
         title = "Fill" if scene.query_ids[own][query] == MASK else "Token"
         return title, f"for “{token}” at {position}", bars
     return "Next token", f"after “{token}” at {position}", bars
+
+
+def curves(scene: Scene, result: RunResult, head: HeadPattern) -> dict[str, NDArray[np.float32]]:
+    """Numbers along the queries of the shown head, each float32 ``[Tq]`` in nats; NaN for pads.
+
+    How surprising the token is that follows; the entropy of what the head reads; and the entropy
+    that reading all allowed keys evenly would have, the most there can be.
+    """
+    spec = scene.masks[head.head.stack]
+    weights = head.pattern.astype(np.float64)
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    reads = np.bincount(
+        np.repeat((made := row_intervals(spec, scene.row)).rows, made.hi - made.lo),
+        minlength=spec.length,
+    )
+    even = np.log(np.maximum(reads, 1))
+    found = {"attention entropy": -(weights * logs).sum(axis=1), "entropy if read evenly": even}
+    if len(result.surprise) == spec.length and head.head.stack is not Stack.ENCODER:
+        found = {"surprise of the next token": result.surprise, **found}
+    queries = spec if spec.source is None else scene.inputs.mask
+    real = real_tokens(queries)[scene.row, queries.past :]
+    return {n: np.where(real, v, np.nan).astype(np.float32) for n, v in found.items()}
 
 
 def row_titles(state: ViewState) -> list[str]:

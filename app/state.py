@@ -75,7 +75,7 @@ SAMPLES: dict[Family, RowState] = {
     Family.ENCODER: RowState(
         "Mia put the red [MASK] in the box. Later she looked in the [MASK] and found it."
     ),
-    Family.DECODER: RowState("Once upon a time there was a little girl named Lily. One day she"),
+    Family.DECODER: RowState("Once upon a time there was a little girl named Lily. Lily had a"),
     Family.PREFIX: RowState('The cat sat on the mat. "I am hungry," said the cat. So Tom gave'),
     Family.ENCODER_DECODER: RowState(
         "Tom lost his <extra_id_0> in the park. He was sad, but <extra_id_1> helped him find it.",

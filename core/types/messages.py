@@ -124,9 +124,10 @@ class RunResult:
 
     ``top_ids`` int32 and ``top_probs`` float32 ``[Tq, k]``: the likeliest tokens at each query
     row (the next token for families that generate, the token itself for an encoder), best first.
-    ``cache_difference`` is the largest absolute logit difference between the cached and the
-    uncached run where ``past > 0``. ``cross_bytes`` of the ``cache_bytes`` are cross keys and
-    values, which never grow.
+    ``surprise`` float32 ``[Tq]``: nats of the token that does follow each query, NaN where none
+    does or the model predicts none. ``cache_difference`` is the largest absolute logit difference
+    between the cached and the uncached run where ``past > 0``. ``cross_bytes`` of the
+    ``cache_bytes`` are cross keys and values, which never grow.
     """
 
     generation: int
@@ -138,6 +139,9 @@ class RunResult:
     head: HeadPattern
     top_ids: NDArray[np.int32] = field(repr=False)
     top_probs: NDArray[np.float32] = field(repr=False)
+    surprise: NDArray[np.float32] = field(
+        default_factory=lambda: np.zeros(0, np.float32), repr=False
+    )
     cache_bytes: int = 0
     cross_bytes: int = 0
     cache_difference: float | None = None

@@ -94,3 +94,30 @@ def test_candidates_say_what_they_follow_and_how_likely_they_are() -> None:
     encoder = scene(initial(Family.ENCODER), TOKENS)
     wide = result(encoder.inputs.mask.length)
     assert presenter.candidates(TOKENS, encoder, Stack.ENCODER, wide, None)[0] == "Fill"
+
+
+def test_the_curves_are_entropies_in_nats_and_pads_have_none() -> None:
+    state = initial(Family.DECODER).with_row(left_pad=2)
+    made = scene(state, TOKENS)
+    spec = made.inputs.mask
+    rows = spec.length
+    weights = np.zeros((rows, rows), np.float32)
+    weights[5, 2:6] = 0.25
+    answered = replace(result(rows), surprise=np.full(rows, 1.5, np.float32))
+    head = HeadPattern(1, HeadRef(Stack.DECODER), weights)
+    curves = presenter.curves(made, answered, head)
+    assert np.isnan(curves["attention entropy"][:2]).all()
+    assert curves["attention entropy"][5] == pytest.approx(np.log(4))
+    assert curves["entropy if read evenly"][5] == pytest.approx(np.log(4))
+    assert curves["attention entropy"][6] == 0
+    assert np.nanmax(curves["surprise of the next token"]) == 1.5
+    assert np.isnan(curves["surprise of the next token"][0])
+
+
+def test_the_encoder_of_a_pair_has_no_surprise() -> None:
+    made = scene(initial(Family.ENCODER_DECODER), TOKENS)
+    rows = made.masks[Stack.ENCODER].length
+    head = HeadPattern(1, HeadRef(Stack.ENCODER), np.full((rows, rows), 1 / rows, np.float32))
+    curves = presenter.curves(made, result(made.inputs.mask.length), head)
+    assert set(curves) == {"attention entropy", "entropy if read evenly"}
+    assert np.allclose(curves["attention entropy"], np.log(rows), atol=1e-5)

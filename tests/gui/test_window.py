@@ -169,3 +169,15 @@ def test_a_decoder_under_a_bidirectional_mask_is_said_to_be_out_of_its_training(
         session.controller.update(replace(session.controller.state, model="decoder"))
     assert session.controller.scene.inputs.mask.kind is MaskKind.BIDIRECTIONAL
     assert "out of its training" in session.window.sentence.text()
+
+
+def test_the_curves_open_with_their_numbers_and_follow_the_mask(
+    qtbot: QtBot, session: Session
+) -> None:
+    window = session.window
+    window.curves_dock.show()
+    qtbot.waitUntil(lambda: "surprise" in window.curve_plot().accessibleDescription(), timeout=WAIT)
+    before = window.curve_plot().accessibleDescription()
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.update(replace(session.controller.state, window=2))
+    assert window.curve_plot().accessibleDescription() != before

@@ -89,6 +89,32 @@ def test_the_likeliest_tokens_are_those_of_the_model(engine: Engine, folder, nam
 
 
 @models
+def test_the_surprise_is_what_the_model_gives_the_token_that_follows(
+    engine: Engine, folder, name: str
+) -> None:
+    knobs = {} if name == "encdec" else {"documents": (2, 2), "left_pad": (1, 0)}
+    knobs |= {"right_pad": (1, 2)} if knobs else {}
+    given = inputs(name, 6, rows=2, **knobs)
+    result = engine.run(request(name, given))
+    odds = logits_of(bundled.load(name, folder), given)[0].double().softmax(-1).numpy()
+    body = given.rows[0]
+    spoken = {1, 3} if knobs else set(range(5))
+    for at in range(6):
+        if name == "encoder" or at not in spoken:
+            assert math.isnan(result.surprise[at])
+        elif name != "unified" or given.mask.kind.is_causal:
+            nats = -math.log(odds[at, body[at + 1]])
+            assert result.surprise[at] == pytest.approx(nats, abs=1e-4)
+
+
+def test_the_surprise_of_a_chunk_is_that_of_the_whole_row(engine: Engine) -> None:
+    whole = engine.run(request("decoder", inputs("decoder", 6)))
+    chunk = engine.run(request("decoder", inputs("decoder", 4, past=2)))
+    assert np.allclose(chunk.surprise[:-1], whole.surprise[2:-1], atol=1e-4)
+    assert math.isnan(chunk.surprise[-1])
+
+
+@models
 def test_every_head_can_be_asked_for_and_makes_its_thumbnail(engine: Engine, name: str) -> None:
     """A text of 200 tokens, thumbnails of 128 at the most: blocks of two by two."""
     result = engine.run(request(name, inputs(name, 200, source=131), generation=3))
