@@ -17,6 +17,7 @@ from core.model.attention import Attention, Trace
 from core.model.cache import Cache, KeyValue
 from core.model.config import ModelConfig
 from core.model.layers import Embedding, MaskedTokenHead, Mlp, make_norm
+from core.text.special import FIRST_SENTINEL, MASK, SENTINELS
 from core.types import Family, Stack
 
 
@@ -213,16 +214,23 @@ def initialise(model: Transformer, seed: int) -> None:
 
 
 def start_from(model: Transformer, *sources: Transformer) -> None:
-    """Copy every parameter that a source has too: same name, same shape; the first wins.
+    """Copy every parameter that a source has too: same name, same shape.
 
-    The encoder of an encoder-decoder takes the layers of the last source, which has but one stack.
+    One source gives all it has. Of two, the first gives the decoder of an encoder-decoder, the
+    second its encoder and the token embedding, in which sentinels start as ``[MASK]`` with some
+    noise: the encoder fills that already.
     """
-    body = [dict(source.named_parameters()) for source in sources]
+    parts = [dict(source.named_parameters()) for source in sources]
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             own = name.replace("encoder.", "body.", 1)
-            known = body[-1:] if own != name else body
+            known = parts[:1] if name.startswith("body.") else parts[-1:]
             for weights in known:
                 if own in weights and weights[own].shape == parameter.shape:
                     parameter.copy_(weights[own])
-                    break
+        if len(sources) > 1:
+            table = model.tokens.weight
+            generator = torch.Generator().manual_seed(0)
+            noise = torch.randn(SENTINELS, table.shape[1], generator=generator)
+            sentinels = slice(FIRST_SENTINEL, FIRST_SENTINEL + SENTINELS)
+            table[sentinels] = table[MASK] + 0.5 * table.std() * noise

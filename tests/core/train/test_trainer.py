@@ -11,7 +11,7 @@ import torch
 
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer, initialise, start_from
-from core.text.special import BOS, EOS
+from core.text.special import BOS, EOS, FIRST_PIECE, FIRST_SENTINEL, MASK
 from core.text.tokenizer import VOCABULARY
 from core.train.batches import packed
 from core.train.corpus import TokenisedCorpus
@@ -196,7 +196,12 @@ def test_an_encoder_decoder_begins_with_a_decoder_and_an_encoder() -> None:
     decoder, encoder = fresh(Objective.CAUSAL, 1), fresh(Objective.MASKED, 2)
     pair, before = fresh(Objective.SPANS, 3), fresh(Objective.SPANS, 3)
     start_from(pair, decoder, encoder)
-    assert torch.equal(pair.tokens.weight, decoder.tokens.weight)
+    ours, theirs = pair.tokens.weight, encoder.tokens.weight
+    text = slice(FIRST_PIECE, None)
+    assert torch.equal(ours[:FIRST_SENTINEL], theirs[:FIRST_SENTINEL])
+    assert torch.equal(ours[text], theirs[text])
+    apart = (ours[FIRST_SENTINEL:FIRST_PIECE] - theirs[MASK]).std(dim=1)
+    assert ((apart > 0.2 * theirs.std()) & (apart < theirs.std())).all()
     assert torch.equal(qkv(pair), qkv(decoder))
     assert torch.equal(qkv(pair, "encoder"), qkv(encoder))
     for name, weight in before.named_parameters():
