@@ -76,10 +76,13 @@ SAMPLES: dict[Family, RowState] = {
         "Mia put the red [MASK] in the box. Later she looked in the [MASK] and found it."
     ),
     Family.DECODER: RowState("Once upon a time there was a little girl named Lily. Lily had a"),
-    Family.PREFIX: RowState('The cat sat on the mat. "I am hungry," said the cat. So Tom gave'),
+    Family.PREFIX: RowState(
+        "One day, Tom put his blue kite behind the door. When Tom came home, he looked"
+    ),
     Family.ENCODER_DECODER: RowState(
-        "Tom lost his <extra_id_0> in the park. He was sad, but <extra_id_1> helped him find it.",
-        target="<extra_id_0> red ball",
+        "Mia put the red ball in the <extra_id_0>. When Mia came home, she looked in the box for"
+        " the <extra_id_1>.",
+        target="<extra_id_0> box",
     ),
 }
 """A sentence for each family, so that the first start has something to play with."""
