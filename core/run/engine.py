@@ -23,6 +23,7 @@ from core.model.transformer import Transformer
 from core.paths import MODELS
 from core.run.cancel import CancelToken
 from core.run.capture import Capture
+from core.run.contract import EngineError
 from core.run.devices import pick
 from core.run.prompt import appended, prompt
 from core.run.sampling import draw
@@ -40,10 +41,6 @@ from core.types import (
     RunResult,
     StepEvent,
 )
-
-
-class EngineError(RuntimeError):
-    """Something the machine could not do; the message is a sentence for the user."""
 
 
 @contextmanager
