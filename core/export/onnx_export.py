@@ -130,10 +130,10 @@ def product() -> str:
 def _ask(
     cancel: CancelToken | None, progress: Progress | None, sentence: str, share: float
 ) -> None:
-    if cancel is not None:
-        cancel.check()
     if progress is not None:
         progress(sentence, share)
+    if cancel is not None:
+        cancel.check()
 
 
 def _check(config: ModelConfig, dtype: str, mask: MaskSpec | None, opset: int) -> None:
