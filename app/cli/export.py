@@ -40,7 +40,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     option = parser.add_argument
     option("model", metavar="MODEL", nargs="?", help="a name that `maskscope models` lists")
     option("out", metavar="OUT.onnx", nargs="?", type=Path, help="the file to write")
-    option("--fp16", action="store_true", help="half precision: half as large, less exact")
+    lossy = parser.add_mutually_exclusive_group()
+    half = "half precision: half as large, less exact"
+    lossy.add_argument("--fp16", dest="dtype", action="store_const", const="float16", help=half)
+    whole_8 = "weights of 8 bits: smaller and faster, the least exact"
+    lossy.add_argument("--int8", dest="dtype", action="store_const", const="int8", help=whole_8)
     option("--no-verify", action="store_true", help="do not compare with torch")
     option("--verify", type=Path, metavar="FILE.onnx", help="only compare a file with --model")
     option("--model", dest="of", metavar="MODEL", help="the model that --verify compares with")
@@ -109,7 +113,7 @@ def _loaded(name: str) -> Transformer:
 def _exported(model: Transformer, args: argparse.Namespace, mask: MaskSpec | None) -> Files:
     from core.export.onnx_export import ExportError, export
 
-    dtype = "float16" if args.fp16 else "float32"
+    dtype = args.dtype or "float32"
     try:
         files = export(
             model,

@@ -61,11 +61,15 @@ def pattern(query: Floats, keys: Floats, mask: Mask) -> NDArray[np.float32]:
     """
     group = len(query) // len(keys)
     shared = np.repeat(keys, group, axis=0) if group > 1 else keys
-    scores = query.astype(np.float32) @ shared.astype(np.float32).transpose(0, 2, 1)
+    scores = _single(query) @ _single(shared).transpose(0, 2, 1)
     scores /= np.sqrt(np.float32(query.shape[-1]))
     weights = softmax(np.where(mask, scores, np.finfo(np.float32).min))
     np.copyto(weights, 0, where=~mask)
     return weights
+
+
+def _single(values: Floats) -> NDArray[np.float32]:
+    return values.astype(np.float32, copy=False)
 
 
 def softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:

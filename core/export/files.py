@@ -38,6 +38,11 @@ class Header:
     mask: MaskSpec | None = None
     """The mask that is built in, of a FIXED part."""
 
+    @property
+    def floats(self) -> str:
+        """The dtype of what goes in and comes out: int8 are the weights alone."""
+        return "float32" if self.dtype == "int8" else self.dtype
+
     def to_metadata(self) -> dict[str, str]:
         """The metadata of an ONNX file: every value is text."""
         plain = {

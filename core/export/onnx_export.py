@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from core.export.files import Files, Header, digest
 from core.export.graphs import OPSET, DecoderGraph, EncoderGraph, FixedGraph, MemoryGraph
 from core.export.names import Axis, Part, Signature, parts_of, signature
+from core.export.quantise import to_8_bit
 from core.mask.dense import dense
 from core.mask.padding import position_ids
 from core.model.config import ModelConfig
@@ -37,7 +38,8 @@ from core.types import Family, MaskSpec
 EXTERNAL_OVER = 1_500_000_000
 """Bytes of weights from which they go to a file of their own: one ONNX file holds 2 GB at most."""
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16}
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float32}
+"""What a file can be exported in, and what it is traced in; int8 are the weights alone."""
 _EXAMPLE = {"batch": 3, "seq": 5, "capacity": 11, "source": 7, "rows": 2}
 """Sizes that a graph is traced with; none is special, and all are different."""
 _ARGUMENTS = {
@@ -81,7 +83,8 @@ def export(
     ----------
     model : any family, on any device.
     name : what the files call the model.
-    dtype : "float32", or "float16", which is half as large and less exact.
+    dtype : "float32"; "float16", which is half as large and less exact; "int8", float32 with
+        weights of 8 bits, the smallest and the least exact.
     fixed_mask : a mask of one batch row that is built in; the file then takes ids of its length
         alone. Families of one stack only.
     progress, cancel : told of every step, and asked before it.
@@ -110,6 +113,9 @@ def export(
             mask = fixed_mask if part is Part.FIXED else None
             header = Header(name, part, config, dtype, digest(tokenizer), product(), mask)
             _save(program, made.graph(part), header)
+            if dtype == "int8":
+                with _quiet():
+                    to_8_bit(made.graph(part))
             _verify(made.graph(part), _signature(config, part, fixed_mask))
         shutil.copyfile(tokenizer, made.tokenizer)
         _ask(cancel, progress, "moving into place", (steps - 1) / steps)
@@ -266,6 +272,8 @@ def _save(model: onnx_ir.Model, path: Path, header: Header) -> None:
         if value.const_value is not None
     )
     external = f"{path.name}.data" if weights > EXTERNAL_OVER else None
+    if external and header.dtype == "int8":
+        raise ValueError(f"{path.name} is too large for weights of 8 bits; take float16.")
     onnx_ir.save(model, path, external_data=external)
 
 

@@ -227,7 +227,7 @@ def _bytes(model: OrtModel, inputs: Inputs, length: int) -> tuple[int, int]:
     """Bytes of keys and values of one batch row: of its own text, and of the source."""
     config = model.config
     column = 2 * config.layers * config.kv_heads * config.head_width
-    column *= np.dtype(model.dtype).itemsize
+    column *= np.dtype(model.floats).itemsize
     source = 0 if inputs.source_mask is None else inputs.source_mask.length
     return column * length, column * source
 

@@ -73,7 +73,7 @@ class OrtModel:
                 f"{files.graph(header.part)} has its mask built in and takes ids alone; only a file"
                 " that takes a mask can be run under one."
             )
-        self.config, self.dtype, self.name = header.config, header.dtype, header.model
+        self.config, self.dtype, self.floats = header.config, header.dtype, header.floats
         self.parts = parts_of(header.config)
         for part in self.parts[:-1]:
             if read_header(files.graph(part)).part is not part:
@@ -98,13 +98,13 @@ class OrtModel:
         """An empty state for ``batch`` rows; an encoder-decoder reads its source here, once."""
         if not self._caches:
             return State(None)
-        state = State(Buffers(self.config, batch, dtype=self.dtype, device=self.device))
+        state = State(Buffers(self.config, batch, dtype=self.floats, device=self.device))
         if source is None:
             return state
         size = source.ids.shape[1]
         sizes = {"batch": batch, "seq": size, "source": size, "mask_heads": source.mask.shape[1]}
         wanted = signature(self.config, Part.MEMORY)
-        call = Bound(self._sessions[Part.MEMORY], wanted, sizes, {}, self.dtype)
+        call = Bound(self._sessions[Part.MEMORY], wanted, sizes, {}, self.floats)
         call.inputs["input_ids"][:] = source.ids
         call.inputs["position_ids"][:] = source.positions
         call.inputs["attention_mask"][:] = source.mask
@@ -166,7 +166,7 @@ class OrtModel:
         key = tuple(sizes.values())
         if state.bound is None or state.bound[0] != key:
             wanted = signature(self.config, self.parts[-1])
-            state.bound = key, Bound(self._session, wanted, sizes, held, self.dtype)
+            state.bound = key, Bound(self._session, wanted, sizes, held, self.floats)
         return state.bound[1]
 
     def _seen(

@@ -9,7 +9,7 @@ from typing import Any
 
 import onnxruntime
 
-from core.run.cancel import CancelToken
+from core.run.cancel import Cancelled, CancelToken
 from core.run.contract import EngineError
 
 _SMALL = 32 * 2**20
@@ -44,7 +44,7 @@ def open_session(path: Path, device: str = "auto") -> Any:
     try:
         session = onnxruntime.InferenceSession(path, options, providers=names)
     except Exception as error:  # The errors of ONNX Runtime share no base of their own.
-        raise ValueError(_why_not(path, str(error))) from error
+        raise ValueError(_why_not(path, error)) from error
     if device == "cuda" and on_device(session) != "cuda":
         raise ValueError("There is no device 'cuda' for ONNX Runtime here; choose cpu.")
     return session
@@ -55,16 +55,15 @@ def on_device(session: Any) -> str:
     return "cuda" if "CUDAExecutionProvider" in session.get_providers() else "cpu"
 
 
-def _why_not(path: Path, told: str) -> str:
-    runtime = f"ONNX Runtime {onnxruntime.__version__}"
+def _why_not(path: Path, error: Exception) -> str:
+    told, runtime = str(error), f"ONNX Runtime {onnxruntime.__version__}"
     unknown = re.search(r"No Op registered for (\S+)|([\w.:]+)\(\d+\) is not a registered", told)
     if unknown is None:
         unknown = re.search(r"implementation for ([\w.]+)", told)
     if unknown is not None:
         operator = next(group for group in unknown.groups() if group)
         return f"{path} uses the operator {operator}, which {runtime} does not know."
-    reason = told.rsplit(" : ", 1)[-1].strip().splitlines()[0].rstrip(".")
-    return f"{path} cannot be run by {runtime}: {reason}."
+    return f"{path} cannot be run by {runtime}: {_reason(error)}."
 
 
 def run_bound(session: Any, binding: Any, cancel: CancelToken | None) -> None:
@@ -77,18 +76,21 @@ def run_bound(session: Any, binding: Any, cancel: CancelToken | None) -> None:
     Cancelled
         when ``cancel`` was set.
     """
-    options = onnxruntime.RunOptions()
-
-    def stop() -> None:
-        options.terminate = True
-
-    token = cancel or CancelToken()
-    with token.calling(stop):
-        try:
-            session.run_with_iobinding(binding, options)
+    try:
+        if cancel is None:
+            session.run_with_iobinding(binding)
             return
-        except Exception as error:
-            failed = error
-    token.check()
-    reason = str(failed).rsplit(" : ", 1)[-1].strip().splitlines()[0].rstrip(".")
-    raise EngineError(f"ONNX Runtime could not run the model: {reason}.") from failed
+        options = onnxruntime.RunOptions()
+        with cancel.calling(lambda: setattr(options, "terminate", True)):
+            session.run_with_iobinding(binding, options)
+    except Cancelled:
+        raise
+    except Exception as error:  # The errors of ONNX Runtime share no base of their own.
+        if cancel is not None:
+            cancel.check()
+        raise EngineError(f"ONNX Runtime could not run the model: {_reason(error)}.") from error
+
+
+def _reason(error: Exception) -> str:
+    """The last piece of an error, which is what a reader can use."""
+    return str(error).rsplit(" : ", 1)[-1].strip().splitlines()[0].rstrip(".")

@@ -157,6 +157,14 @@ def test_a_fixed_mask_and_half_precision(maskscope, tmp_path):
 
 
 @pytest.mark.usefixtures("models")
+def test_weights_of_8_bits_are_said_to_be_lossy(maskscope):
+    outcome = maskscope("export", "decoder", "a.onnx", "--int8")
+    assert outcome.code == 0, outcome
+    assert outcome.out.endswith("int8 is lossy, and these are its errors (CPU)\n")
+    assert maskscope("generate", "a.onnx", *TEXT).out.startswith("The cat sat")
+
+
+@pytest.mark.usefixtures("models")
 def test_no_verify_writes_no_report(maskscope, tmp_path):
     assert maskscope("export", "encoder", "a.onnx", "--no-verify").code == 0
     assert sorted(path.name for path in tmp_path.glob("a.*")) == ["a.onnx", "a.tokenizer.json"]
@@ -187,6 +195,7 @@ def test_no_verify_writes_no_report(maskscope, tmp_path):
             ("export", "decoder", "a.onnx", "--fixed-mask", "causal", "--length", "99"),
             "99 tokens, but the model has 96 positions",
         ),
+        (("export", "decoder", "a.onnx", "--fp16", "--int8"), "not allowed with argument"),
         (("run", "no.onnx", *TEXT), "There is no file no.onnx"),
         (("run", "decoder.parity.json", *TEXT), "There is no model"),
         (("generate", "decoder.onnx", *TEXT, "--backend", "torch"), "must be onnx"),

@@ -209,7 +209,7 @@ def test_a_cancel_ends_a_text_between_two_tokens(onnx_engine) -> None:
 
 def test_what_the_runtime_cannot_do_is_an_engine_error(onnx_engine) -> None:
     class Failing(Stopped):
-        def run_with_iobinding(self, binding, options) -> None:
+        def run_with_iobinding(self, binding, options=None) -> None:
             raise RuntimeError("[ONNXRuntimeError] : 6 : EXCEPTION : Out of room.\nand more")
 
     model = onnx_engine.model("decoder", "cpu")

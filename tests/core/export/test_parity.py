@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 from core.export.files import Files
 from core.export.names import Part
 from core.export.onnx_export import export
-from core.export.parity import BOUNDS, HALF_BOUNDS, Report, verify
+from core.export.parity import BOUNDS, LOSSY_BOUNDS, Report, verify
 from core.export.parity_cases import cases
 from core.run.cancel import Cancelled, CancelToken
 from core.types import Family, MaskKind, MaskSpec
@@ -193,13 +193,30 @@ def test_a_cancel_stops_between_two_cases(models, paths, exported) -> None:
     assert not exported["decoder"].parity.exists()
 
 
-def test_half_precision_passes_under_bounds_of_its_own(models, tmp_path) -> None:
-    out = tmp_path / "half.onnx"
-    export(models["decoder"], out, dtype="float16")
+@pytest.mark.parametrize("dtype", LOSSY_BOUNDS)
+def test_what_is_lossy_passes_under_bounds_of_its_own(models, tmp_path, dtype) -> None:
+    out = tmp_path / "lossy.onnx"
+    files = export(models["decoder"], out, dtype=dtype)
     report = verify(models["decoder"], out)
     assert report.passed, report.sentence()
-    assert report.max_abs["logits"] is not None
-    assert BOUNDS["logits"] < report.max_abs["logits"] <= HALF_BOUNDS["logits"]
+    for kind, bound in LOSSY_BOUNDS[dtype].items():
+        found = report.max_abs[kind]
+        assert found is not None
+        assert BOUNDS[kind] < found <= bound
+    told = f"; {dtype} is lossy, and these are its errors"
+    assert report.sentence().endswith(told)
+    place = tmp_path / "spoiled"
+    place.mkdir()
+    failed(models["decoder"], spoiled(files, Part.DECODER, place, negated))
+
+
+def test_weights_of_8_bits_are_bytes_and_the_header_stays(models, tmp_path) -> None:
+    files = export(models["prefix"], tmp_path / "a.onnx", dtype="int8")
+    model = onnx.load(files.graph(Part.DECODER))
+    kinds = {weights.data_type for weights in model.graph.initializer if len(weights.dims) == 2}
+    assert kinds == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
+    assert {p.key.split(".")[0] for p in model.metadata_props} == {"maskscope"}
+    assert model.producer_name == "maskscope"
 
 
 def test_a_fixed_mask_is_compared_on_random_ids(models, tmp_path) -> None:
