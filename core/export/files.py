@@ -168,7 +168,7 @@ def _parsed(path: Path, plain: dict[str, str]) -> Header:
             product=plain["product"],
             mask=_mask(json.loads(plain["mask"])) if "mask" in plain else None,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} has a damaged header: {error}; export it again.") from error
 
 

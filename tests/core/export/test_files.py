@@ -74,7 +74,8 @@ def test_a_newer_format(copied: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"part": "tail"}, {"config": "{}"}, {"config": "no json"}, {"dtype": None}]
+    "changes",
+    [{"part": "tail"}, {"config": "{}"}, {"config": "no json"}, {"dtype": None}, {"mask": "[]"}],
 )
 def test_a_damaged_header(copied: Path, changes: dict[str, str | None]) -> None:
     assert "has a damaged header" in refused(edited(copied / "decoder.onnx", **changes))
@@ -125,6 +126,11 @@ def test_a_half_by_another_name(copied: Path) -> None:
 
 def test_a_half_that_is_none(copied: Path) -> None:
     shutil.copyfile(copied / "decoder.onnx", copied / "encdec.encoder.onnx")
+    assert "is not the other half" in refused(copied / "encdec.onnx")
+
+
+def test_a_half_of_another_model(copied: Path) -> None:
+    edited(copied / "encdec.encoder.onnx", model="stranger")
     assert "is not the other half" in refused(copied / "encdec.onnx")
 
 
