@@ -97,7 +97,7 @@ class _Server:
 
     def _answer(self, request: Request) -> None:
         from core.run.cancel import Cancelled
-        from core.run.engine import EngineError
+        from core.run.contract import EngineError
 
         self._token = token = self._new_token()
         generation = (

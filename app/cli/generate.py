@@ -19,7 +19,7 @@ from core.text.tokenizer import MASK, Tokenizer
 from core.types import Family, GenerateRequest, MaskKind, Sampling, StepEvent
 
 if TYPE_CHECKING:
-    from core.run.engine import Engine
+    from core.run.contract import Runs
 
 
 def add(commands: Any) -> None:
@@ -46,8 +46,8 @@ def command(args: argparse.Namespace) -> int:
         check_target(args.json)
     sampling = Sampling(args.temperature, args.top_k, args.top_p, args.seed)
     state = replace(view_state(args), sampling=sampling, max_new_tokens=args.max_new_tokens)
-    words = tokenizer()
-    with engine() as runs:
+    words = tokenizer(state.model)
+    with engine(state.model, args.backend) as runs:
         try:
             text = generate(runs, state, words)
             printed, plain = text.whole, text.as_plain()
@@ -90,7 +90,7 @@ class Generated:
         }
 
 
-def generate(engine: Engine, state: ViewState, words: Tokenizer) -> Generated:
+def generate(engine: Runs, state: ViewState, words: Tokenizer) -> Generated:
     """Continue the shown row of a state; an encoder-decoder continues its target.
 
     Raises

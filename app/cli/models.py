@@ -53,9 +53,42 @@ def model_names(needed: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def model_card(name: str) -> ModelCard:
-    """The card of a bundled model; raises ValueError for an unknown name."""
+    """The card of a bundled model, or of a file that ends in ``.onnx``.
+
+    Raises
+    ------
+    ValueError
+        for an unknown name, or a file that is no exported model.
+    """
+    if is_file(name):
+        return _card_of_file(name)
     model_names()
     return cards.card(name, paths.MODELS)
+
+
+def is_file(model: str) -> bool:
+    """True for what is meant as an exported file and not as the name of a bundled model."""
+    return model.lower().endswith(".onnx")
+
+
+def _card_of_file(name: str) -> ModelCard:
+    from core.export.files import find
+
+    _, header = find(Path(name))
+    config = header.config
+    return ModelCard(
+        name=name,
+        title=f"{header.model}, exported by maskscope {header.product}",
+        family=config.family,
+        parameters=0,
+        layers=config.layers,
+        encoder_layers=config.encoder_layers,
+        heads=config.heads,
+        width=config.width,
+        vocabulary=config.vocabulary,
+        positions=config.positions,
+        kinds=config.kinds,
+    )
 
 
 def command(args: argparse.Namespace) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from app.cli.mask import add_shape, spread
-from app.cli.models import model_card
+from app.cli.models import is_file, model_card
 from app.cli.values import whole
 from app.scene import scene
 from app.state import FAMILY_KIND, RowState, ViewState, initial
@@ -20,7 +21,7 @@ _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which model reads what, and under which mask."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a name that `maskscope models` lists")
+    add("model", metavar="MODEL", help="a name that `maskscope models` lists, or a FILE.onnx")
     add("--text", action="append", required=True, help="the text; once more for another batch row")
     add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
     add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
@@ -29,6 +30,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add_shape(parser)
     add("--device", default="auto", help="auto, cpu, cuda or mps")
     add("--dtype", default="float32", help="float32; float16 or bfloat16 on cuda")
+    backend = "what runs the model; default: torch, and onnx for a FILE.onnx"
+    add("--backend", choices=("torch", "onnx"), help=backend)
 
 
 def view_state(args: argparse.Namespace) -> ViewState:
@@ -40,6 +43,8 @@ def view_state(args: argparse.Namespace) -> ViewState:
         with a sentence where an option cannot be, or would not do anything.
     """
     card = model_card(args.model)
+    if args.backend == "torch" and is_file(args.model):
+        raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
     state = replace(
         initial(_family(card, args.mask)),
         model=card.name,
@@ -97,11 +102,15 @@ def _with_prefix(state: ViewState, prefix: int | None) -> ViewState:
         return replace(state, prefix=prefix)
     if state.family is not Family.PREFIX:
         return state
-    spec = scene(replace(state, prefix=0), tokenizer()).inputs.mask
+    spec = scene(replace(state, prefix=0), tokenizer(state.model)).inputs.mask
     shortest = min(spec.real_tokens(b) for b in range(spec.rows))
     return replace(state, prefix=min(state.prefix, shortest))
 
 
-def tokenizer() -> Tokenizer:
-    """The one tokenizer of all models."""
+def tokenizer(model: str = "") -> Tokenizer:
+    """The tokenizer beside an exported file, or the one of all bundled models."""
+    if is_file(model):
+        from core.export.files import find, read_tokenizer
+
+        return read_tokenizer(*find(Path(model)))
     return Tokenizer.load(paths.TOKENIZER)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.cli.mask import row_facts
+from app.cli.models import is_file
 from app.cli.options import tokenizer
 from app.cli.output import Failure, table
 from app.scene import Scene, scene
@@ -25,19 +28,42 @@ from core.text.tokenizer import Tokenizer
 from core.types import HeadRef, HeadRequest, MaskSpec, RunRequest, RunResult, Stack
 
 if TYPE_CHECKING:
-    from core.run.engine import Engine
+    from core.run.contract import Runs
 
 
 @contextmanager
-def engine() -> Iterator[Engine]:
-    """An engine; torch is imported here. What the machine cannot do becomes a `Failure`."""
+def engine(model: str = "", backend: str | None = None) -> Iterator[Runs]:
+    """An engine for a model; torch is imported only where it is needed.
+
+    An exported file is run by ONNX Runtime, and so is a bundled model whose ``backend`` is "onnx":
+    it is exported first, once. What the machine cannot do becomes a `Failure`.
+    """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # Read when torch is imported.
-    from core.run.engine import Engine, EngineError
+    from core.run.contract import EngineError
 
     try:
-        yield Engine(paths.MODELS)
+        if is_file(model) or backend == "onnx":
+            from core.export.ort_engine import OrtEngine
+
+            yield OrtEngine({} if is_file(model) else {model: _exported(model)})
+        else:
+            from core.run.engine import Engine
+
+            yield Engine(paths.MODELS)
     except EngineError as error:
         raise Failure(str(error)) from error
+
+
+def _exported(model: str) -> Path:
+    """A bundled model as a file in the user's cache, made where it is not there yet."""
+    from core.export.store import kept
+
+    found = kept(model, paths.MODELS)
+    if found.is_made:
+        return found.path
+    print(f"maskscope: exporting {model} to ONNX, once", file=sys.stderr)
+    found.make()
+    return found.path
 
 
 def request(state: ViewState, shown: Scene, *, top: int = 8) -> RunRequest:
@@ -89,9 +115,9 @@ class Reading:
         return {name: only_row(spec, self.scene.row) for name, spec in named.items()}
 
 
-def read(engine: Engine, state: ViewState, *, top: int = 8) -> Reading:
+def read(engine: Runs, state: ViewState, *, top: int = 8) -> Reading:
     """Run a state, and take the attention of every head."""
-    shown = scene(state, tokenizer())
+    shown = scene(state, tokenizer(state.model))
     result = engine.run(request(state, shown, top=top))
     patterns = {
         maps.stack.value: np.stack(
@@ -105,7 +131,7 @@ def read(engine: Engine, state: ViewState, *, top: int = 8) -> Reading:
     return Reading(state, shown, result, patterns)
 
 
-def _pattern(engine: Engine, stack: Stack, layer: int, head: int) -> NDArray[np.float32]:
+def _pattern(engine: Runs, stack: Stack, layer: int, head: int) -> NDArray[np.float32]:
     found = engine.head(HeadRequest(1, HeadRef(stack, layer, head)))
     assert found is not None
     return found.pattern

@@ -32,8 +32,9 @@ def command(args: argparse.Namespace) -> int:
         check_target(args.npz, suffix=".npz")
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    state, words = view_state(args), tokenizer()
-    with engine() as runs:
+    state = view_state(args)
+    words = tokenizer(state.model)
+    with engine(state.model, args.backend) as runs:
         reading = read(runs, state)
     files = {}
     if args.npz is not None:

@@ -24,7 +24,7 @@ from core.text.tokenizer import Tokenizer
 from core.types import Family
 
 if TYPE_CHECKING:
-    from core.run.engine import Engine
+    from core.run.contract import Runs
 
 _PATIENCE_S = 180
 
@@ -81,7 +81,7 @@ def command(args: argparse.Namespace) -> int:
     return 1 if any(stop.trouble for stop in stops) else 0
 
 
-def _visit(engine: Engine, family: Family, words: Tokenizer) -> tuple[Stop, dict[str, bytes]]:
+def _visit(engine: Runs, family: Family, words: Tokenizer) -> tuple[Stop, dict[str, bytes]]:
     """Run one family; the files that it leaves, by name."""
     state = initial(family)
     reading = read(engine, state)

@@ -25,28 +25,24 @@ from core.model.transformer import Transformer
 from core.paths import MODELS
 from core.run.cancel import CancelToken
 from core.run.capture import Capture
+from core.run.contract import EngineError
 from core.run.devices import pick
 from core.run.prompt import appended, prompt
 from core.run.sampling import draw
 from core.run.step import Tensors, begin, chunk, to_device
 from core.run.validate import check, check_generates, check_row, out_of_training
+from core.run.walls import only_stack
 from core.text.special import EOS
 from core.types import (
     GenerateRequest,
     HeadPattern,
     HeadRef,
     HeadRequest,
-    Inputs,
     MaskSpec,
     RunRequest,
     RunResult,
-    Stack,
     StepEvent,
 )
-
-
-class EngineError(RuntimeError):
-    """Something the machine could not do; the message is a sentence for the user."""
 
 
 @contextmanager
@@ -67,16 +63,6 @@ class _Kept:
 
     generation: int
     capture: Capture
-
-
-def only_stack(inputs: Inputs) -> Stack | None:
-    """What the only stack is shown as: an encoder where its mask reads both ways, else a decoder.
-
-    None for an encoder-decoder, whose stacks have names of their own.
-    """
-    if inputs.source_mask is not None:
-        return None
-    return Stack.DECODER if inputs.mask.kind.is_causal else Stack.ENCODER
 
 
 class Engine:

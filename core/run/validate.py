@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from core.mask.spec import prefix_end
-from core.model.transformer import Transformer
+from core.model.config import ModelConfig
 from core.types import Family, Inputs, MaskKind, MaskSpec
 
 _SAME_RULE = {
@@ -12,7 +14,15 @@ _SAME_RULE = {
 }
 
 
-def check(model: Transformer, inputs: Inputs, row: int = 0) -> None:
+class Model(Protocol):
+    """Whatever runs a model: all that is asked of it here is its config."""
+
+    @property
+    def config(self) -> ModelConfig:
+        """Sizes and family of the model."""
+
+
+def check(model: Model, inputs: Inputs, row: int = 0) -> None:
     """Raise ValueError with a sentence if the model cannot run these inputs and show ``row``."""
     config, spec = model.config, inputs.mask
     check_row(inputs, row)
@@ -61,7 +71,7 @@ def check_past(spec: MaskSpec) -> None:
             )
 
 
-def check_generates(model: Transformer, spec: MaskSpec) -> None:
+def check_generates(model: Model, spec: MaskSpec) -> None:
     """Raise ValueError with the reason if this model under this mask cannot generate."""
     if model.config.family is Family.ENCODER or not spec.kind.is_causal:
         who = "An encoder" if model.config.family is Family.ENCODER else "A bidirectional mask"
@@ -72,7 +82,7 @@ def check_generates(model: Transformer, spec: MaskSpec) -> None:
         )
 
 
-def out_of_training(model: Transformer, spec: MaskSpec) -> str:
+def out_of_training(model: Model, spec: MaskSpec) -> str:
     """A sentence if the model never saw such a mask in training, else an empty string."""
     kinds = model.config.kinds
     if _rule_of(spec) in {_SAME_RULE.get(kind, kind) for kind in kinds}:

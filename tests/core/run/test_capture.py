@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from core.model.attention import Trace
-from core.run.capture import THUMB, Capture, block_maximum
+from core.run.capture import Capture
+from core.run.walls import THUMB, block_maximum
 from core.types import HeadRef, Stack
 
 FIRST = (Stack.DECODER, 0)

@@ -1,0 +1,157 @@
+"""``maskscope export``: a model as ONNX files, and the proof that they say what torch says."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cli.mask import add_shape, spread
+from app.cli.models import is_file, model_card
+from app.cli.output import Failure, check_target
+from app.cli.values import UsageError, whole
+from core import paths
+from core.types import Family, MaskKind, MaskSpec
+
+if TYPE_CHECKING:
+    from core.export.files import Files
+    from core.export.names import Part
+    from core.export.parity import Report
+    from core.model.transformer import Transformer
+
+_HELP = """Write a model as ONNX files that run under any mask, with a cache.
+
+An encoder-decoder becomes OUT.encoder.onnx and OUT.decoder.onnx. Beside them come the tokenizer
+(OUT.tokenizer.json) and what a comparison with torch in 20 cases says (OUT.parity.json). With
+--fixed-mask, the mask is built in and the file takes token ids of its length alone.
+"""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "export",
+        help="write a model as ONNX files, compared with torch",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    option = parser.add_argument
+    option("model", metavar="MODEL", nargs="?", help="a name that `maskscope models` lists")
+    option("out", metavar="OUT.onnx", nargs="?", type=Path, help="the file to write")
+    lossy = parser.add_mutually_exclusive_group()
+    half = "half precision: half as large, less exact"
+    lossy.add_argument("--fp16", dest="dtype", action="store_const", const="float16", help=half)
+    whole_8 = "weights of 8 bits: smaller and faster, the least exact"
+    lossy.add_argument("--int8", dest="dtype", action="store_const", const="int8", help=whole_8)
+    option("--no-verify", action="store_true", help="do not compare with torch")
+    option("--verify", type=Path, metavar="FILE.onnx", help="only compare a file with --model")
+    option("--model", dest="of", metavar="MODEL", help="the model that --verify compares with")
+    kinds = [kind.value for kind in (MaskKind.BIDIRECTIONAL, MaskKind.CAUSAL, MaskKind.PREFIX)]
+    option("--fixed-mask", choices=kinds, help="build a mask of this rule in")
+    option("--length", type=whole(1), metavar="N", help="tokens of the fixed mask, pads included")
+    add_shape(parser)
+    parser.set_defaults(command=command)
+
+
+def command(args: argparse.Namespace) -> int:
+    """Export or verify; 1 where the parity fails, the files and the report are kept."""
+    if args.verify is not None:
+        if args.model is not None or args.out is not None:
+            raise UsageError("--verify writes no model; name the one to compare with by --model.")
+        if args.of is None:
+            raise UsageError("--verify needs --model MODEL, the model to compare with.")
+        return _told(_compared(_loaded(args.of), args.verify))
+    if args.of is not None:
+        raise UsageError("--model goes with --verify; write `maskscope export MODEL OUT.onnx`.")
+    if args.model is None or args.out is None:
+        raise UsageError("export needs MODEL and OUT.onnx; `maskscope export --help` tells more.")
+    check_target(args.out, suffix=".onnx")
+    mask = _fixed_mask(args)
+    if mask is not None and model_card(args.model).family is Family.ENCODER_DECODER:
+        raise ValueError("A fixed mask is built into models of one stack, not an encoder-decoder.")
+    model = _loaded(args.model)
+    files = _exported(model, args, mask)
+    if args.no_verify:
+        return 0
+    return _told(_compared(model, files.graph(_parts(model, mask)[-1])))
+
+
+def _fixed_mask(args: argparse.Namespace) -> MaskSpec | None:
+    if args.fixed_mask is None:
+        given = args.prefix or args.past or args.window or args.documents or args.length
+        if given or any(args.left_pad) or any(args.right_pad):
+            raise UsageError("the options of a mask shape --fixed-mask, which is not given.")
+        return None
+    if args.length is None:
+        raise UsageError("--fixed-mask needs --length, the tokens that the file will take.")
+    left, right = spread(args.left_pad, args.right_pad)
+    return MaskSpec(
+        MaskKind(args.fixed_mask),
+        args.length,
+        past=args.past,
+        prefix=args.prefix or 0,
+        left_pad=left,
+        right_pad=right,
+        window=args.window,
+        documents=args.documents,
+    )
+
+
+def _loaded(name: str) -> Transformer:
+    """A bundled model; torch is imported here."""
+    if is_file(name):
+        raise ValueError(f"{name} is exported already; name a model that `maskscope models` lists.")
+    model_card(name)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # Read when torch is imported.
+    from core.checkpoints import bundled
+
+    return bundled.load(name, paths.MODELS)
+
+
+def _exported(model: Transformer, args: argparse.Namespace, mask: MaskSpec | None) -> Files:
+    from core.export.onnx_export import ExportError, export
+
+    dtype = args.dtype or "float32"
+    try:
+        files = export(
+            model,
+            args.out,
+            name=args.model,
+            tokenizer=paths.TOKENIZER,
+            dtype=dtype,
+            fixed_mask=mask,
+            progress=_progress,
+        )
+    except ExportError as error:
+        raise Failure(str(error)) from error
+    made = [str(files.graph(part)) for part in _parts(model, mask)]
+    print(f"wrote {' and '.join(made)} ({dtype}), with {files.tokenizer}")
+    return files
+
+
+def _parts(model: Transformer, mask: MaskSpec | None) -> tuple[Part, ...]:
+    from core.export.names import Part, parts_of
+
+    return parts_of(model.config) if mask is None else (Part.FIXED,)
+
+
+def _compared(model: Transformer, path: Path) -> Report:
+    from core.export.parity import verify
+
+    return verify(model, path, progress=_progress)
+
+
+def _progress(sentence: str, share: float) -> None:
+    if sys.stderr.isatty():
+        shown = sentence if share < 1 else ""
+        print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
+
+
+def _told(report: Report) -> int:
+    provider = report.providers[0].removesuffix("ExecutionProvider")
+    if not report.passed:
+        raise Failure(f"{report.sentence()}; the report is kept.")
+    print(f"{report.sentence()} ({provider})")
+    return 0

@@ -1,0 +1,32 @@
+"""What every engine does, whatever it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from core.run.cancel import CancelToken
+from core.types import GenerateRequest, HeadPattern, HeadRequest, RunRequest, RunResult, StepEvent
+
+
+class EngineError(RuntimeError):
+    """Something the machine could not do; the message is a sentence for the user."""
+
+
+class Runs(Protocol):
+    """An engine: `core.run.engine` on torch, `core.export.ort_engine` on ONNX Runtime.
+
+    ``run`` and ``generate`` raise ValueError for inputs that the model cannot take, `EngineError`
+    when the machine cannot do it (both with a sentence), and Cancelled when ``cancel`` was set.
+    """
+
+    def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
+        """One forward pass: attention of every head and the likeliest tokens."""
+
+    def head(self, request: HeadRequest) -> HeadPattern | None:
+        """Another head of the last run; None if that run is not the one that is meant."""
+
+    def generate(
+        self, request: GenerateRequest, cancel: CancelToken | None = None
+    ) -> Iterator[StepEvent]:
+        """Generate token by token after one batch row; an event a token."""

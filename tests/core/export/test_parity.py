@@ -1,0 +1,233 @@
+"""Parity passes for what was exported, and fails for graphs that were broken on purpose."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from export_cases import NAMES, random_model
+from onnx import helper, numpy_helper
+
+from core.export.files import Files
+from core.export.names import Part
+from core.export.onnx_export import export
+from core.export.parity import BOUNDS, LOSSY_BOUNDS, Report, verify
+from core.export.parity_cases import cases
+from core.run.cancel import Cancelled, CancelToken
+from core.types import Family, MaskKind, MaskSpec
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_family_passes(exported, models, paths, name) -> None:
+    report = verify(models[name], paths[name])
+    assert report.passed, report.sentence()
+    assert len(report.cases) >= 20
+    assert report.greedy_equal
+    for kind, bound in BOUNDS.items():
+        found = report.max_abs[kind]
+        assert found is not None
+        assert found <= bound
+    compared = {"logits", "attention"} if name == "encoder" else set(BOUNDS)
+    assert {kind for kind, found in report.max_abs.items() if found} == compared
+    assert report.providers[-1] == "CPUExecutionProvider"
+    assert report.sentence().startswith("parity PASS in ")
+    plain = json.loads(exported[name].parity.read_text())
+    assert list(plain) == [
+        "verdict", "max_abs", "greedy_equal", "cases", "providers", "versions",
+    ]  # fmt: skip
+    assert plain["verdict"] == "PASS"
+    assert plain["max_abs"] == report.max_abs
+    assert set(plain["versions"]) == {"maskscope", "torch", "onnx", "onnxruntime"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cases_are_many_and_various(models, name) -> None:
+    config = models[name].config
+    found = list(cases(config))
+    assert len(found) >= 20
+    assert len({case.given.ids.shape for case in found}) > 8
+    assert max(case.given.ids.shape[1] for case in found) > 100
+    masks = [case.given.mask for case in found]
+    assert any((~mask.any(axis=-1)).any() for mask in masks), "no row that may read nothing"
+    assert any(np.triu(mask[0, 0], 1).any() for mask in masks), "nothing but causal masks"
+    assert any(mask.shape[1] == config.heads for mask in masks)
+    if config.family is not Family.ENCODER:
+        assert max(len(case.stops) for case in found) == 3
+    for case in found:
+        given, length = case.given, case.given.ids.shape[1]
+        assert case.stops[-1] == length
+        assert given.mask.shape[2:] == (length, length)
+        assert given.positions.max() < config.positions
+        past = 0
+        for stop in case.stops:
+            assert not given.mask[:, :, past:stop, stop:].any(), "reads what is not there yet"
+            past = stop
+        if name == "encdec":
+            assert given.source is not None
+            assert given.cross_mask is not None
+
+
+def test_a_seed_gives_the_same_cases_again(models) -> None:
+    config = models["decoder"].config
+    for one, same, other in zip(*(cases(config, seed=s) for s in (1, 1, 2)), strict=True):
+        assert np.array_equal(one.given.ids, same.given.ids)
+        assert one.stops == same.stops
+        small = one.given.ids.size < 4
+        assert small or not np.array_equal(one.given.ids, other.given.ids)
+
+
+Spoil = Callable[[onnx.ModelProto], None]
+
+
+def before_use(graph: onnx.GraphProto, name: str, kind: str, *others: str, **given) -> None:
+    """Put a node between an input and everything that reads it."""
+    for node in graph.node:
+        for i, read in enumerate(node.input):
+            if read == name:
+                node.input[i] = "spoiled"
+    graph.node.insert(0, helper.make_node(kind, [name, *others], ["spoiled"], **given))
+
+
+def constant(graph: onnx.GraphProto, value: np.ndarray) -> str:
+    graph.initializer.append(numpy_helper.from_array(value, "spoiler"))
+    return "spoiler"
+
+
+def negated(model: onnx.ModelProto) -> None:
+    before_use(model.graph, "attention_mask", "Not")
+
+
+def off_by_one(model: onnx.ModelProto) -> None:
+    one = constant(model.graph, np.array(1, np.int64))
+    before_use(model.graph, "position_ids", "Add", one)
+
+
+def frozen_causal(model: onnx.ModelProto) -> None:
+    """Every attention causal for good, as an exporter writes it that saw one causal mask."""
+    for node in model.graph.node:
+        if node.op_type == "Attention":
+            node.attribute.append(helper.make_attribute("is_causal", 1))
+
+
+def blind_to_mask(model: onnx.ModelProto) -> None:
+    open_mask = constant(model.graph, np.array(True))
+    before_use(model.graph, "attention_mask", "Or", open_mask)
+
+
+def not_a_number(model: onnx.ModelProto) -> None:
+    for weights in model.graph.initializer:
+        if len(weights.dims) == 2:
+            array = numpy_helper.to_array(weights).copy()
+            array.fill(np.nan)
+            weights.CopyFrom(numpy_helper.from_array(array, weights.name))
+
+
+def spoiled(files: Files, part: Part, place: Path, spoil: Spoil) -> Path:
+    """A copy of the files with one graph broken."""
+    for path in files.folder.glob(f"{files.stem}.*"):
+        shutil.copyfile(path, place / path.name)
+    path = Files(place, files.stem).graph(part)
+    model = onnx.load(path)
+    spoil(model)
+    onnx.save(model, path)
+    return place / f"{files.stem}.onnx"
+
+
+def failed(model, path: Path) -> Report:
+    report = verify(model, path)
+    assert report.verdict == "FAIL"
+    bad = next(case for case in report.cases if not case.passed)
+    assert f"the first that fails is '{bad.name}' ({bad.batch} x {bad.length} tok" in (
+        report.sentence()
+    )
+    written = json.loads(path.with_suffix(".parity.json").read_text())
+    assert written["verdict"] == "FAIL"
+    return report
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("encoder", Part.ENCODER), ("decoder", Part.DECODER), ("encdec", Part.MEMORY),
+     ("encdec", Part.TARGET)],
+)  # fmt: skip
+@pytest.mark.parametrize("spoil", [negated, off_by_one, frozen_causal, blind_to_mask])
+def test_a_broken_graph_fails(exported, models, tmp_path, name, part, spoil) -> None:
+    report = failed(models[name], spoiled(exported[name], part, tmp_path, spoil))
+    assert sum(not case.passed for case in report.cases) >= 2
+
+
+def test_what_is_not_a_number_fails(exported, models, tmp_path) -> None:
+    path = spoiled(exported["decoder"], Part.DECODER, tmp_path, not_a_number)
+    report = failed(models["decoder"], path)
+    assert report.max_abs["logits"] is None
+    assert "logits not a number" in report.sentence()
+
+
+def test_a_file_of_another_model_is_refused(models, paths) -> None:
+    with pytest.raises(ValueError, match="was exported from another model: encoder"):
+        verify(models["decoder"], paths["encoder"])
+
+
+def test_other_weights_fail(models, exported, tmp_path) -> None:
+    for path in exported["decoder"].folder.glob("decoder.*"):
+        shutil.copyfile(path, tmp_path / path.name)
+    failed(random_model("decoder", seed=1), tmp_path / "decoder.onnx")
+
+
+def test_a_cancel_stops_between_two_cases(models, paths, exported) -> None:
+    exported["decoder"].parity.unlink(missing_ok=True)
+    token, told = CancelToken(), []
+
+    def progress(sentence: str, share: float) -> None:
+        told.append(sentence)
+        token.cancel()
+
+    with pytest.raises(Cancelled):
+        verify(models["decoder"], paths["decoder"], progress=progress, cancel=token)
+    assert told == ["comparing with torch: length"]
+    assert not exported["decoder"].parity.exists()
+
+
+@pytest.mark.parametrize("dtype", LOSSY_BOUNDS)
+def test_what_is_lossy_passes_under_bounds_of_its_own(models, tmp_path, dtype) -> None:
+    out = tmp_path / "lossy.onnx"
+    files = export(models["decoder"], out, dtype=dtype)
+    report = verify(models["decoder"], out)
+    assert report.passed, report.sentence()
+    for kind, bound in LOSSY_BOUNDS[dtype].items():
+        found = report.max_abs[kind]
+        assert found is not None
+        assert BOUNDS[kind] < found <= bound
+    told = f"; {dtype} is lossy, and these are its errors"
+    assert report.sentence().endswith(told)
+    place = tmp_path / "spoiled"
+    place.mkdir()
+    failed(models["decoder"], spoiled(files, Part.DECODER, place, negated))
+
+
+def test_weights_of_8_bits_are_bytes_and_the_header_stays(models, tmp_path) -> None:
+    files = export(models["prefix"], tmp_path / "a.onnx", dtype="int8")
+    model = onnx.load(files.graph(Part.DECODER))
+    kinds = {weights.data_type for weights in model.graph.initializer if len(weights.dims) == 2}
+    assert kinds == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
+    assert {p.key.split(".")[0] for p in model.metadata_props} == {"maskscope"}
+    assert model.producer_name == "maskscope"
+
+
+def test_a_fixed_mask_is_compared_on_random_ids(models, tmp_path) -> None:
+    out = tmp_path / "fixed.onnx"
+    export(models["encoder"], out, fixed_mask=MaskSpec(MaskKind.BIDIRECTIONAL, 7, right_pad=(2,)))
+    report = verify(models["encoder"], out)
+    assert report.passed, report.sentence()
+    assert len(report.cases) >= 20
+    model = onnx.load(out)
+    masks = [w for w in model.graph.initializer if w.data_type == onnx.TensorProto.BOOL]
+    (mask,) = masks
+    mask.CopyFrom(numpy_helper.from_array(~numpy_helper.to_array(mask), mask.name))
+    onnx.save(model, out)
+    failed(models["encoder"], out)
