@@ -21,6 +21,7 @@ from core.export.ort_model import Chunk, OrtModel, State
 from core.mask.padding import real_tokens
 from core.run.cancel import CancelToken
 from core.run.prompt import appended, prompt
+from core.run.surprise import surprise
 from core.run.validate import check, check_generates, check_row, out_of_training
 from core.run.walls import Walls, only_stack
 from core.text.special import EOS
@@ -118,6 +119,7 @@ class OrtEngine:
             head=self._pattern(request.head, request.generation),
             top_ids=top_ids,
             top_probs=top_probs,
+            surprise=surprise(last.logits[request.row], inputs, request.row),
             cache_bytes=own + cross,
             cross_bytes=cross,
             cache_difference=difference,

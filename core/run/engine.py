@@ -14,12 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from core.checkpoints import bundled
-from core.mask.padding import real_tokens, shifted_labels
-from core.mask.spec import document_starts
+from core.mask.padding import real_tokens
 from core.model.cache import Cache
 from core.model.transformer import Transformer
 from core.paths import MODELS
@@ -30,6 +28,7 @@ from core.run.devices import pick
 from core.run.prompt import appended, prompt
 from core.run.sampling import draw
 from core.run.step import Tensors, begin, chunk, to_device
+from core.run.surprise import surprise
 from core.run.validate import check, check_generates, check_row, out_of_training
 from core.run.walls import only_stack
 from core.text.special import EOS
@@ -105,7 +104,6 @@ class Engine:
             best = logits_row.softmax(-1).topk(min(request.top, logits_row.shape[-1]))
             result_ids = best.indices.cpu().numpy().astype(np.int32)
             seconds = time.perf_counter() - started
-            nats = surprise(logits_row, request.inputs, request.row)
             difference = _difference(model, tensors, request.inputs.mask, logits, silent)
         self._kept = _Kept(request.generation, capture)
         return RunResult(
@@ -118,7 +116,7 @@ class Engine:
             head=self._pattern(request.head, request.generation),
             top_ids=result_ids,
             top_probs=best.values.cpu().numpy(),
-            surprise=nats,
+            surprise=surprise(logits_row.cpu().numpy(), request.inputs, request.row),
             cache_bytes=cache.bytes // request.inputs.mask.rows,
             cross_bytes=cache.cross_bytes // request.inputs.mask.rows,
             cache_difference=difference,
@@ -203,26 +201,6 @@ def _cached_logits(
     if spec.past:
         chunk(model, tensors, cache, spec.past, silent)
     return chunk(model, tensors, cache, spec.filled, capture), cache
-
-
-def surprise(logits: Tensor, inputs: Inputs, row: int) -> NDArray[np.float32]:
-    """Nats of the token that follows each query of one batch row, float32 ``[Tq]``.
-
-    ``logits`` float ``[Tq, V]``. NaN where no real token of the same document follows, and
-    everywhere under a bidirectional mask, whose outputs predict no next token.
-    """
-    spec = inputs.mask
-    nats = np.full(spec.length, np.nan, np.float32)
-    if not spec.kind.is_causal:
-        return nats
-    ids, real = np.array(inputs.rows)[row : row + 1], real_tokens(spec)[row : row + 1]
-    labels = shifted_labels(ids, real)[0, spec.past :]
-    ends = np.array([start - 1 - spec.past for start in document_starts(spec, row)], np.int64)
-    labels[ends[ends >= 0]] = -100
-    chosen = np.flatnonzero(labels >= 0)
-    log_shares = logits.log_softmax(-1)[chosen, labels[chosen]]
-    nats[chosen] = -log_shares.cpu().numpy()
-    return nats
 
 
 def _difference(

@@ -40,6 +40,7 @@ def assert_same_run(engine: Engine, onnx_engine: OrtEngine, asked) -> None:
     for name in told:
         assert getattr(got, name) == getattr(wanted, name), name
     assert got.device == "cpu"
+    assert np.allclose(got.surprise, wanted.surprise, atol=1e-3, equal_nan=True)
     assert np.abs(got.top_probs - wanted.top_probs).max() < 1e-4
     apart = got.top_ids != wanted.top_ids  # Only where torch itself hardly parts them.
     assert np.abs(got.top_probs - wanted.top_probs)[apart].max(initial=0) < 1e-5
