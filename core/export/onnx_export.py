@@ -87,6 +87,7 @@ def export(
         weights of 8 bits, the smallest and the least exact.
     fixed_mask : a mask of one batch row that is built in; the file then takes ids of its length
         alone. Families of one stack only.
+    opset : 24 or 25; older ones lack the operators, newer ones the exporter cannot write.
     progress, cancel : told of every step, and asked before it.
 
     Raises
@@ -110,12 +111,8 @@ def export(
             _ask(cancel, progress, f"exporting {files.graph(part).name}", done / steps)
             program = _traced(frozen, part, fixed_mask, opset)
             _ask(cancel, progress, f"checking {files.graph(part).name}", (done + 0.8) / steps)
-            mask = fixed_mask if part is Part.FIXED else None
-            header = Header(name, part, config, dtype, digest(tokenizer), product(), mask)
+            header = Header(name, part, config, dtype, digest(tokenizer), product(), fixed_mask)
             _save(program, made.graph(part), header)
-            if dtype == "int8":
-                with _quiet():
-                    to_8_bit(made.graph(part))
             _verify(made.graph(part), _signature(config, part, fixed_mask))
         shutil.copyfile(tokenizer, made.tokenizer)
         _ask(cancel, progress, "moving into place", (steps - 1) / steps)
@@ -275,6 +272,9 @@ def _save(model: onnx_ir.Model, path: Path, header: Header) -> None:
     if external and header.dtype == "int8":
         raise ValueError(f"{path.name} is too large for weights of 8 bits; take float16.")
     onnx_ir.save(model, path, external_data=external)
+    if header.dtype == "int8":
+        with _quiet():
+            to_8_bit(path)
 
 
 def _verify(path: Path, wanted: Signature) -> None:

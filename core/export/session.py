@@ -13,7 +13,7 @@ from core.run.cancel import Cancelled, CancelToken
 from core.run.contract import EngineError
 
 _SMALL = 32 * 2**20
-"""Bytes of a file up to which one thread is the fastest."""
+"""Bytes of weights up to which one thread is the fastest."""
 _NO_LOG = 4
 """Only fatal messages: what goes wrong is raised, and a missing CUDA shows in the providers."""
 
@@ -36,7 +36,9 @@ def open_session(path: Path, device: str = "auto") -> Any:
     options.log_severity_level = _NO_LOG
     options.inter_op_num_threads = 1
     spare = max(1, (os.cpu_count() or 2) - 1)
-    options.intra_op_num_threads = 1 if path.stat().st_size < _SMALL else spare
+    weights = path.with_name(f"{path.name}.data")
+    size = (weights if weights.is_file() else path).stat().st_size
+    options.intra_op_num_threads = 1 if size < _SMALL else spare
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     known = onnxruntime.get_available_providers()
     wanted = ["CUDAExecutionProvider"] if device != "cpu" else []
