@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.mask.dense import dense
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
-from core.text.objectives import IGNORE, Example, Ids
+from core.text.objectives import IGNORE, Example, Ids, span_corruption
 from core.text.special import BOS, EOS, FIRST_PIECE, PAD
 from core.text.tokenizer import VOCABULARY
 from core.train import batches
@@ -255,7 +255,7 @@ def test_gradients_are_finite_where_pads_have_no_source_to_read() -> None:
     """The source row is full, the target row is not: its pads read nothing in cross-attention."""
     text = np.concatenate(([BOS], np.arange(30, 60), [EOS]))
     rng = np.random.default_rng(0)
-    make = partial(example, Objective.SPANS, rng=rng)
+    make = partial(span_corruption, rng=rng)
     batch = packed(itertools.repeat(text), make, rows=2, width=WIDTH, positions=60, rng=rng)
     assert batch.source is not None
     assert not (batch.source.documents == 0).any()
