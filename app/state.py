@@ -80,9 +80,9 @@ SAMPLES: dict[Family, RowState] = {
         "One day, Tom put his blue kite behind the door. When Tom came home, he looked"
     ),
     Family.ENCODER_DECODER: RowState(
-        "Mia put the red ball in the <extra_id_0>. When Mia came home, she looked in the box for"
-        " the <extra_id_1>.",
-        target="<extra_id_0> box",
+        "Mia put her <extra_id_0> in the box and went out to play. When Mia came home, she looked"
+        " in the <extra_id_1> for the red ball.",
+        target="<extra_id_0> red",
     ),
 }
 """A sentence for each family, so that the first start has something to play with."""
