@@ -62,6 +62,8 @@ class MainWindow(QMainWindow):
         self.form = MaskForm()
         self.mask_view = MaskView()
         self.attention_view = AttentionView()
+        self.mask_view.set_twin(self.attention_view)
+        self.attention_view.set_twin(self.mask_view)
         self.heads = HeadWall()
         self.stacks = StackPicker()
         self.reads = QLabel()

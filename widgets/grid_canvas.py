@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from widgets.grid_geometry import GridFrame, GridWindow, Margins, lay_out
@@ -23,6 +23,10 @@ MAX_FOOTER = 190.0
 
 Cell = tuple[int, int]
 """(query row, key column), both counted from 0."""
+
+
+NEAR = 8
+"""Twins that differ by at most so many pixels lie alike."""
 
 
 class GridCanvas(QWidget):
@@ -47,6 +51,7 @@ class GridCanvas(QWidget):
         self._picture = QImage()
         self._frame_key: tuple[object, ...] = ()
         self._frame_made: GridFrame | None = None
+        self._twin: GridCanvas | None = None
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(180, 180)
@@ -67,6 +72,11 @@ class GridCanvas(QWidget):
             self._selected = cell
             self._describe(cell)
             self.update()
+
+    def set_twin(self, twin: GridCanvas) -> None:
+        """Lay the square out like that of `twin`, as long as both have about the same size."""
+        self._twin = twin
+        self.update()
 
     def set_view(self, window: GridWindow) -> None:
         """Show the part of the square that another view shows."""
@@ -94,11 +104,12 @@ class GridCanvas(QWidget):
         """Return how the square lies in the widget now, None while there is nothing to show."""
         if not all(self._shape):
             return None
-        key = (self.size(), self._window, self._version, self.devicePixelRatioF(), self.font())
+        room = self._room()
+        key = (room, self._window, self._version, self.devicePixelRatioF(), self.font())
         if key != self._frame_key:
             margins = self._margins()
             self._frame_made = lay_out(
-                (self.width(), self.height()),
+                room,
                 self._shape,
                 self._window,
                 margins=margins,
@@ -106,6 +117,21 @@ class GridCanvas(QWidget):
             )
             self._frame_key = key
         return self._frame_made
+
+    def _room(self) -> tuple[int, int]:
+        """Return the size to lay out in: a pixel more than the twin has must not show."""
+        mine = self.width(), self.height()
+        if self._twin is None:
+            return mine
+        other = self._twin.width(), self._twin.height()
+        near = all(abs(a - b) <= NEAR for a, b in zip(mine, other, strict=True))
+        return (min(mine[0], other[0]), min(mine[1], other[1])) if near else mine
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Qt: the twin may lie differently now."""
+        super().resizeEvent(event)
+        if self._twin is not None:
+            self._twin.update()
 
     def cell_rect(self, cell: Cell) -> QRectF:
         """Return where a cell lies in the widget (empty while there is nothing to show)."""

@@ -211,3 +211,21 @@ def test_every_size_paints(shown: Show, size: tuple[int, int]) -> None:
         shown(view, *size)
         image = view.grab().toImage()
         assert image.pixelColor(0, 0) == QColor(palette.current().card)
+
+
+def test_twins_of_nearly_one_size_lay_their_squares_out_alike(shown: Callable[..., None]) -> None:
+    one, other = MaskView(), MaskView()
+    for view in (one, other):
+        view.set_mask(MaskSpec(MaskKind.BIDIRECTIONAL, 22), 0, [], [])
+        shown(view, 400, 700)
+    for width in range(400, 430):  # At one of them a cell is a pixel wider.
+        one.resize(width, 700)
+        other.resize(width + 1, 700)
+        if one.frame() != other.frame():
+            break
+    assert one.frame() != other.frame()
+    one.set_twin(other)
+    other.set_twin(one)
+    assert one.frame() == other.frame()
+    other.resize(600, 700)
+    assert other.frame() != one.frame()
