@@ -80,8 +80,9 @@ class StackPicker(QWidget):
                 painter.setPen(QPen(theme.accent, 1.5))
                 painter.setBrush(mix(theme.card, theme.accent, 0.08))
                 painter.drawRoundedRect(tile.adjusted(1, 1, -1, -1), 6, 6)
-            self._paint_mask(painter, QRectF(tile.x() + 6, 6, _SIDE - 6, _SIDE - 6), spec)
-            words = QRectF(tile.x() + _SIDE + 8, tile.y(), tile.width() - _SIDE - 8, tile.height())
+            side = min(_SIDE, 0.42 * tile.width())  # In a narrow card the words need the room.
+            self._paint_mask(painter, QRectF(tile.x() + 6, 6, side - 6, side - 6), spec)
+            words = tile.adjusted(side + 6, 0, 0, 0)
             painter.setPen(theme.accent if chosen else theme.text)
             upper = words.adjusted(0, 0, 0, -words.height() / 2)
             painter.drawText(upper, Qt.AlignmentFlag.AlignBottom, _TITLES[stack])
