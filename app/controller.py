@@ -50,7 +50,7 @@ class Controller(QObject):
         self._remembered: dict[Family, ViewState] = {}
         self._state = initial(family)
         self._scene = scene(self._state, tokenizer)
-        self._asked = self._scene
+        self._asked, self._asked_head = self._scene, self._state.head
         self._answer: tuple[Scene, RunResult] | None = None
         self._head: HeadPattern | None = None
         self._playback = Playback()
@@ -119,8 +119,9 @@ class Controller(QObject):
         return True
 
     def _tell(self, old: ViewState | None) -> None:
-        models = [c for c in self._cards if _fits(c, self._state.family)]
-        self._display.state(self._state, models)
+        if old is None or _controls(old) != _controls(self._state):
+            models = [c for c in self._cards if _fits(c, self._state.family)]
+            self._display.state(self._state, models)
         self._display.scene(self._state, self._scene)
         self._display.timeline(self._playback.written, len(self._state.current.generated))
 
@@ -155,7 +156,7 @@ class Controller(QObject):
     def _run(self) -> None:
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
-        self._asked = self._scene
+        self._asked, self._asked_head = self._scene, self._state.head
         self._display.awaiting()
         self._status(EngineStatus.RUNNING if self._client.is_ready else EngineStatus.LOADING)
         self._client.submit(self._request())
@@ -255,7 +256,7 @@ class Controller(QObject):
         self._display.result(self._state, self._asked, result)
         self._head = result.head
         self.show_curves()
-        if result.head.head != self._state.head:
+        if result.head.head != self._asked_head:  # The model has no such head: the nearest one.
             self._state = replace(self._state, head=result.head.head)
 
     @Slot(object)
@@ -271,6 +272,8 @@ class Controller(QObject):
         if self._playback.running is not None:
             self._display.scene(self._state, self._scene)
             self._run()
+        elif self._head is not None and self._head.head != self._state.head:
+            self.ask_head(self._state.head)  # Chosen while the run was under way.
 
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
@@ -288,6 +291,18 @@ class Controller(QObject):
         self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
         self._answer = None
         self._run()
+
+
+def _controls(state: ViewState) -> tuple[object, ...]:
+    """What the run bar and the texts show: a knob of the mask touches none of it."""
+    return (
+        state.family,
+        state.model,
+        state.row,
+        state.rows,
+        state.sampling,
+        state.max_new_tokens,
+    )
 
 
 def _fits(card: ModelCard, family: Family) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from app import presenter
 from app.main_window import MainWindow
 from app.scene import Scene
-from app.state import ViewState
+from app.state import FAMILY_KIND, ViewState
 from core.mask.intervals import reason_counts
+from core.run.validate import why_no_generation
 from core.text.tokenizer import Tokenizer
 from core.types import (
     Family,
@@ -55,12 +56,8 @@ class Display:
         ):
             if edit.text() != text:
                 edit.setText(text)
-        why = ""
-        if state.family is Family.ENCODER:
-            why = (
-                "An encoder cannot generate: every position reads what comes after it. Put [MASK]"
-                " into the text and it fills the gaps instead."
-            )
+        family = next(m.family for m in models if m.name == state.model)
+        why = why_no_generation(family, FAMILY_KIND[state.family])
         bar.set_can_generate(not why, why)
 
     def scene(self, state: ViewState, scene: Scene) -> None:

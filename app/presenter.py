@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.scene import Scene
+from app.scene import scene as scene_of
 from app.state import ViewState
 from core.mask.intervals import row_intervals
 from core.mask.padding import position_ids, real_tokens
@@ -63,10 +64,8 @@ def fitted(state: ViewState, tokenizer: Tokenizer) -> ViewState:
     A text is never refused for the sake of a knob: prefix and past are cut to what there is, the
     last document grows or shrinks, and documents that no longer fit are one again.
     """
-    from app.scene import scene
-
     plain = replace(state, prefix=0, past=0, documents=())
-    spec = scene(plain, tokenizer).inputs.mask
+    spec = scene_of(plain, tokenizer).inputs.mask
     real = [spec.real_tokens(b) for b in range(spec.rows)]
     documents = state.documents
     if documents:

@@ -73,13 +73,21 @@ def check_past(spec: MaskSpec) -> None:
 
 def check_generates(model: Model, spec: MaskSpec) -> None:
     """Raise ValueError with the reason if this model under this mask cannot generate."""
-    if model.config.family is Family.ENCODER or not spec.kind.is_causal:
-        who = "An encoder" if model.config.family is Family.ENCODER else "A bidirectional mask"
-        raise ValueError(
-            f"{who} cannot generate: every position reads what comes after it, so there is no"
-            " order in which tokens could follow each other. Put [MASK] into the text and it"
-            " fills the gaps instead."
-        )
+    reason = why_no_generation(model.config.family, spec.kind)
+    if reason:
+        raise ValueError(reason)
+
+
+def why_no_generation(family: Family, kind: MaskKind) -> str:
+    """A sentence if a model of this family under such a mask cannot generate, else empty."""
+    if family is not Family.ENCODER and kind.is_causal:
+        return ""
+    who = "An encoder" if family is Family.ENCODER else "A bidirectional mask"
+    return (
+        f"{who} cannot generate: every position reads what comes after it, so there is no"
+        " order in which tokens could follow each other. Put [MASK] into the text and it"
+        " fills the gaps instead."
+    )
 
 
 def out_of_training(model: Model, spec: MaskSpec) -> str:

@@ -159,6 +159,17 @@ def test_another_head_is_asked_of_the_run_that_is_shown(desk: Desk) -> None:
     assert len(desk.client.asked) == 1
 
 
+def test_a_head_chosen_while_a_run_is_under_way_is_kept_and_asked_for_after_it(desk: Desk) -> None:
+    desk.answer()
+    desk.window.form.knobs_changed.emit(MaskKnobs(prefix=9))
+    head = HeadRef(Stack.DECODER, 2, 1)
+    desk.window.heads.head_clicked.emit(head)
+    desk.client.heads.clear()
+    made = desk.answer()
+    assert desk.controller.state.head == head
+    assert desk.client.heads == [HeadRequest(made.generation, head)]
+
+
 def test_impossible_documents_get_a_sentence_and_the_last_good_mask_stays(desk: Desk) -> None:
     before = desk.controller.state
     desk.window.form.knobs_changed.emit(MaskKnobs(prefix=6, documents=(2, 2)))
