@@ -8,6 +8,7 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.jobs import Answer, Job, Progress
 from core.types.masks import (
     MaskKind,
     MaskSpec,
@@ -32,6 +33,7 @@ from core.types.models import (
 )
 
 __all__ = [
+    "Answer",
     "AttentionMaps",
     "Family",
     "GenerateRequest",
@@ -39,9 +41,11 @@ __all__ = [
     "HeadRef",
     "HeadRequest",
     "Inputs",
+    "Job",
     "MaskKind",
     "MaskSpec",
     "ModelCard",
+    "Progress",
     "Reason",
     "RunRequest",
     "RunResult",

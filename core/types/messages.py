@@ -62,7 +62,7 @@ class RunRequest:
     """One run of the engine. ``generation`` orders requests: an older answer is dropped.
 
     ``row`` is the batch row whose attention and output come back; ``device`` is "auto", "cpu",
-    "cuda" or "mps"; ``dtype`` "float32", "float16" or "bfloat16".
+    "cuda" or "mps"; ``dtype`` "float32", "float16" or "bfloat16"; ``backend`` "torch" or "onnx".
     """
 
     generation: int
@@ -73,6 +73,7 @@ class RunRequest:
     top: int = 8
     device: str = "auto"
     dtype: str = "float32"
+    backend: str = "torch"
 
 
 @dataclass(frozen=True)
