@@ -1,7 +1,8 @@
-"""The parent side: one request in flight, one waiting, newest wins.
+"""The parent side: one request in flight, one of each kind waiting, newest wins.
 
-Answers come in on a thread and cross once, as a queued signal, into the GUI thread. When the child
-dies or does not react to a stop, it is started again; the owner of the client asks again.
+The run that is shown goes first: it stops what an instrument has asked, which asks again once the
+run is there. Answers come in on a thread and cross once, as a queued signal, into the GUI thread.
+When the child dies or does not react to a stop, it is started again; the owner asks again.
 """
 
 from __future__ import annotations
@@ -10,15 +11,34 @@ import itertools
 import multiprocessing
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.connection import Connection
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.engine_process import Failed, Finished, Ready, Request, Stop, main
-from core.types import GenerateRequest, HeadPattern, HeadRequest, RunRequest, RunResult, StepEvent
+from app.engine_process import Failed, Finished, Ready, Request, Stop, main, number
+from core.types import (
+    Answer,
+    GenerateRequest,
+    HeadPattern,
+    HeadRequest,
+    Job,
+    Progress,
+    RunRequest,
+    RunResult,
+    StepEvent,
+)
 
 PATIENCE_MS = 5000
 """How long a stopped request may go on before its process is ended."""
+VIEW, HEAD = "view", "head"
+
+
+def kind(request: Request) -> str:
+    """What a newer request of the same kind replaces: the view, a head, or a type of job."""
+    if isinstance(request, RunRequest | GenerateRequest):
+        return VIEW
+    return HEAD if isinstance(request, HeadRequest) else type(request).__name__
 
 
 class EngineClient(QObject):
@@ -36,6 +56,12 @@ class EngineClient(QObject):
     """`Failed`: the newest request could not be answered."""
     finished = Signal(object)
     """`Finished`: the newest request is done."""
+    progressed = Signal(object)
+    """`Progress` of a request."""
+    answered = Signal(object)
+    """`Answer` to the newest job of its kind."""
+    job_ended = Signal(object)
+    """`Failed` or `Finished`: the newest job of its kind has no answer, or has been given it."""
     died = Signal(str)
     """The process ended by itself; a sentence. A new one is being started."""
     _arrived = Signal(object, object)
@@ -50,10 +76,10 @@ class EngineClient(QObject):
         super().__init__(parent)
         self._target = target
         self._numbers = itertools.count(1)
-        self._newest = 0
+        self._newest: dict[str, int] = {}
         self._run = 0
         self._in_flight: Request | None = None
-        self._waiting: Request | None = None
+        self._waiting: dict[str, Request] = {}
         self._process: multiprocessing.process.BaseProcess | None = None
         self._connection: Connection | None = None
         self._reader: threading.Thread | None = None
@@ -83,13 +109,13 @@ class EngineClient(QObject):
     def shutdown(self) -> None:
         """End the process and the reading thread; nothing is emitted afterwards."""
         self._patience.stop()
-        self._in_flight = self._waiting = None
+        self._in_flight, self._waiting = None, {}
         self._end_process()
 
     def restart(self) -> None:
         """End the process, whatever it does, and start a new one."""
         self._patience.stop()
-        self._in_flight = self._waiting = None
+        self._in_flight, self._waiting = None, {}
         self._end_process()
         self.start()
 
@@ -122,28 +148,50 @@ class EngineClient(QObject):
     @property
     def is_busy(self) -> bool:
         """True while a request is in flight or waiting."""
-        return self._in_flight is not None or self._waiting is not None
+        return self._in_flight is not None or bool(self._waiting)
 
     # -- requests
 
     def next_generation(self) -> int:
-        """The number of the next request; answers to lower ones are dropped from now on."""
-        self._newest = next(self._numbers)
-        return self._newest
+        """The number of the next view; answers to lower ones are dropped from now on."""
+        self._newest[VIEW] = next(self._numbers)
+        return self._newest[VIEW]
 
     def submit(self, request: RunRequest | GenerateRequest) -> None:
-        """Ask for a run or a generation made with the newest number; replaces what waits."""
-        self._run = self._newest
+        """Ask for a run or a generation made with the newest number; replaces all that waits."""
+        self._run = self._newest[VIEW]
+        self._waiting = {}
         self._enqueue(request)
 
     def ask_head(self, request: HeadRequest) -> None:
         """Ask for another head of the run that is shown; dropped if a run is under way."""
-        if not self.is_busy or isinstance(self._in_flight, HeadRequest):
+        in_flight = self._in_flight is not None and kind(self._in_flight) == VIEW
+        if not in_flight and VIEW not in self._waiting:
             self._enqueue(request)
+
+    def ask(self, job: Job) -> int:
+        """Ask for a job; returns the number that it is given, which its answer carries."""
+        numbered = replace(job, generation=next(self._numbers))
+        self._newest[kind(job)] = numbered.generation
+        self._enqueue(numbered)
+        return numbered.generation
+
+    def cancel(self, generation: int) -> None:
+        """Stop a job, wherever it is; `job_ended` follows."""
+        if self._in_flight is not None and number(self._in_flight) == generation:
+            self._stop_flight()
+            return
+        for name, request in list(self._waiting.items()):
+            if isinstance(request, Job) and request.generation == generation:
+                del self._waiting[name]
+                self.job_ended.emit(Finished(generation, stopped=True))
 
     def stop(self) -> None:
         """Stop what runs and forget what waits; the process is restarted if it does not react."""
-        self._waiting = None
+        self._waiting = {}
+        self._stop_flight()
+
+    def _stop_flight(self) -> None:
         if self._in_flight is not None and self._ready:
             self._send(Stop())
             self._patience.start()
@@ -153,8 +201,8 @@ class EngineClient(QObject):
             self._in_flight = request
             self._send(request)
             return
-        self._waiting = request
-        if self._in_flight is not None:
+        self._waiting[kind(request)] = request
+        if self._in_flight is not None and kind(request) in (VIEW, kind(self._in_flight)):
             self._send(Stop())
 
     def _send(self, message: Request | Stop) -> None:
@@ -176,29 +224,38 @@ class EngineClient(QObject):
             self._ready = True
             self.became_ready.emit(message)
             self._send_waiting()
-        elif isinstance(message, RunResult) and message.generation == self._newest:
+        elif isinstance(message, RunResult) and message.generation == self._newest[VIEW]:
             self.result_arrived.emit(message)
-        elif isinstance(message, StepEvent) and message.generation == self._newest:
+        elif isinstance(message, StepEvent) and message.generation == self._newest[VIEW]:
             self.step_arrived.emit(message)
         elif isinstance(message, HeadPattern) and message.generation == self._run:
             self.head_arrived.emit(message)
+        elif isinstance(message, Progress) and message.generation in self._newest.values():
+            self.progressed.emit(message)
+        elif isinstance(message, Answer) and message.generation in self._newest.values():
+            self.answered.emit(message)
         elif isinstance(message, Failed | Finished):
             self._on_request_landed(message)
 
     def _on_request_landed(self, message: Failed | Finished) -> None:
         self._patience.stop()
-        was_head = isinstance(self._in_flight, HeadRequest)
-        self._in_flight = None
-        newest = message.generation == self._newest and self._waiting is None and not was_head
+        landed, self._in_flight = self._in_flight, None
+        name = HEAD if landed is None else kind(landed)
+        newest = message.generation == self._newest.get(name) and name not in self._waiting
         self._send_waiting()
-        if newest:
-            signal = self.failed if isinstance(message, Failed) else self.finished
-            signal.emit(message)
+        if not newest or name == HEAD:
+            return
+        if name == VIEW:
+            (self.failed if isinstance(message, Failed) else self.finished).emit(message)
+        else:
+            self.job_ended.emit(message)
 
     def _send_waiting(self) -> None:
-        if self._waiting is not None:
-            request, self._waiting = self._waiting, None
-            self._enqueue(request)
+        """Send the next of what waits: the view, then a head, then jobs as they were asked."""
+        for name in (VIEW, HEAD, *self._waiting):
+            if name in self._waiting:
+                self._enqueue(self._waiting.pop(name))
+                return
 
     def _on_process_died(self) -> None:
         code = None

@@ -10,11 +10,12 @@ import os
 import queue
 import threading
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from core.types import GenerateRequest, HeadRequest, RunRequest
+from core.types import Answer, GenerateRequest, HeadRequest, Job, Progress, RunRequest
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,14 @@ class Stop:
     """Stop what is running; asked by the parent."""
 
 
-Request = RunRequest | GenerateRequest | HeadRequest
+Request = RunRequest | GenerateRequest | HeadRequest | Job
+
+
+def number(request: Request) -> int:
+    """The generation of any request."""
+    if isinstance(request, GenerateRequest):
+        return request.run.generation
+    return request.generation
 
 
 def main(connection: Connection) -> None:
@@ -67,11 +75,11 @@ class _Server:
     """Reads in one thread, computes in the other."""
 
     def __init__(self, connection: Connection) -> None:
+        from app.engine_work import Engines
         from core.run.cancel import CancelToken
-        from core.run.engine import Engine
 
         self._new_token = CancelToken
-        self._engine = Engine()
+        self._engines = Engines()
         self._connection = connection
         self._todo: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._token = CancelToken()
@@ -99,19 +107,11 @@ class _Server:
         from core.run.cancel import Cancelled
         from core.run.contract import EngineError
 
-        self._token = token = self._new_token()
-        generation = (
-            request.run.generation if isinstance(request, GenerateRequest) else request.generation
-        )
-        send = self._connection.send
+        self._token = self._new_token()
+        generation, send = number(request), self._connection.send
         try:
-            if isinstance(request, RunRequest):
-                send(self._engine.run(request, token))
-            elif isinstance(request, HeadRequest):
-                send(self._engine.head(request))
-            else:
-                for event in self._engine.generate(request, token):
-                    send(event)
+            for message in self._messages(request):
+                send(message)
             send(Finished(generation))
         except Cancelled:
             send(Finished(generation, stopped=True))
@@ -120,3 +120,18 @@ class _Server:
         except Exception as error:
             sentence = f"The engine failed with {type(error).__name__}: {error}"
             send(Failed(generation, sentence, traceback.format_exc()))
+
+    def _messages(self, request: Request) -> Iterator[object]:
+        token, engines, generation = self._token, self._engines, number(request)
+
+        def progress(sentence: str, share: float) -> None:
+            self._connection.send(Progress(generation, sentence, share))
+
+        if isinstance(request, RunRequest):
+            yield engines.of(request, progress, token).run(request, token)
+        elif isinstance(request, HeadRequest):
+            yield engines.last.head(request)
+        elif isinstance(request, GenerateRequest):
+            yield from engines.of(request.run, progress, token).generate(request, token)
+        else:
+            yield Answer(generation, engines.work(request, progress, token))

@@ -13,12 +13,11 @@ from app.cli.models import is_file, model_card
 from app.cli.output import Failure, check_target
 from app.cli.values import UsageError, whole
 from core import paths
-from core.types import Family, MaskKind, MaskSpec
+from core.types import Family, MaskKind, MaskSpec, ParityReport
 
 if TYPE_CHECKING:
     from core.export.files import Files
     from core.export.names import Part
-    from core.export.parity import Report
     from core.model.transformer import Transformer
 
 _HELP = """Write a model as ONNX files that run under any mask, with a cache.
@@ -137,7 +136,7 @@ def _parts(model: Transformer, mask: MaskSpec | None) -> tuple[Part, ...]:
     return parts_of(model.config) if mask is None else (Part.FIXED,)
 
 
-def _compared(model: Transformer, path: Path) -> Report:
+def _compared(model: Transformer, path: Path) -> ParityReport:
     from core.export.parity import verify
 
     return verify(model, path, progress=_progress)
@@ -149,7 +148,7 @@ def _progress(sentence: str, share: float) -> None:
         print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
 
 
-def _told(report: Report) -> int:
+def _told(report: ParityReport) -> int:
     provider = report.providers[0].removesuffix("ExecutionProvider")
     if not report.passed:
         raise Failure(f"{report.sentence()}; the report is kept.")

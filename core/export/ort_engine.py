@@ -63,12 +63,12 @@ class _Look:
 class OrtEngine:
     """Runs exported models; not for use from two threads at once.
 
-    ``models`` are the files by the name that a request calls a model; any other name is taken for
-    the path of a file.
+    ``models`` are the files by the name that a request calls a model, looked up when they are asked
+    for; any other name is taken for the path of a file.
     """
 
     def __init__(self, models: Mapping[str, Path] | None = None) -> None:
-        self._paths = dict(models or {})
+        self._paths: Mapping[str, Path] = {} if models is None else models
         self._models: dict[tuple[str, str], OrtModel] = {}
         self._kept: tuple[int, Walls] | None = None
 

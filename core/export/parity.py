@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,70 +28,9 @@ from core.model.transformer import Transformer
 from core.run.cancel import CancelToken
 from core.run.contract import EngineError
 from core.run.walls import Key
-from core.types import Family, Inputs, Stack
+from core.types import BOUNDS, LOSSY_BOUNDS, Family, Inputs, ParityCase, ParityReport, Stack
 
-BOUNDS = {"logits": 5e-5, "present": 5e-5, "attention": 1e-5}
-"""The largest absolute differences that pass; about ten times what rounding makes."""
-LOSSY_BOUNDS = {
-    "float16": {"logits": 1e-1, "present": 5e-2, "attention": 2e-2},
-    "int8": {"logits": 1.5, "present": 0.5, "attention": 0.2},
-}
-"""The same for what rounds on purpose: far below what a wrong mask makes, and told, not hidden."""
 _FIXED_CASES = 20
-
-
-@dataclass(frozen=True)
-class CaseReport:
-    """One case: its sizes, its largest differences (None where not a number), and what failed."""
-
-    name: str
-    batch: int
-    length: int
-    chunks: int
-    logits: float | None
-    present: float | None
-    attention: float | None
-    greedy_equal: bool
-    passed: bool
-    dtype: str
-    error: str = ""
-
-
-@dataclass(frozen=True)
-class Report:
-    """The verdict over all cases, written as ``OUT.parity.json``."""
-
-    verdict: str
-    max_abs: dict[str, float | None]
-    greedy_equal: bool
-    cases: tuple[CaseReport, ...]
-    providers: tuple[str, ...]
-    versions: dict[str, str]
-
-    @property
-    def passed(self) -> bool:
-        """True where every case passed."""
-        return self.verdict == "PASS"
-
-    def sentence(self) -> str:
-        """What a user is told: the verdict, the figures, and the case that failed first."""
-        figures = ", ".join(f"{name} {_figure(value)}" for name, value in self.max_abs.items())
-        line = f"parity {self.verdict} in {len(self.cases)} cases: {figures}"
-        dtype = self.cases[0].dtype
-        lossy = f"; {dtype} is lossy, and these are its errors" if dtype in LOSSY_BOUNDS else ""
-        bad = next((case for case in self.cases if not case.passed), None)
-        if bad is None:
-            equal = "equal" if self.greedy_equal else "not all equal"
-            return f"{line}, greedy tokens {equal}{lossy}"
-        why = bad.error or f"logits {_figure(bad.logits)}, greedy tokens " + (
-            "equal" if bad.greedy_equal else "differ"
-        )
-        size = f"{bad.batch} x {bad.length} tokens in {bad.chunks} chunks"
-        return f"{line}; the first that fails is '{bad.name}' ({size}): {why}"
-
-
-def _figure(value: float | None) -> str:
-    return "not a number" if value is None else f"{value:.1e}"
 
 
 def verify(
@@ -101,7 +40,7 @@ def verify(
     seed: int = 0,
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
-) -> Report:
+) -> ParityReport:
     """Compare an exported file with the model it was made of, and write the report beside it.
 
     Raises
@@ -134,7 +73,7 @@ def verify(
     return report
 
 
-def _report(found: list[CaseReport], providers: tuple[str, ...]) -> Report:
+def _report(found: list[ParityCase], providers: tuple[str, ...]) -> ParityReport:
     versions = {
         "maskscope": product(),
         "torch": torch.__version__,
@@ -147,10 +86,10 @@ def _report(found: list[CaseReport], providers: tuple[str, ...]) -> Report:
         largest[name] = None if None in values else max(values)
     verdict = "PASS" if all(case.passed for case in found) else "FAIL"
     greedy = all(case.greedy_equal for case in found)
-    return Report(verdict, largest, greedy, tuple(found), providers, versions)
+    return ParityReport(verdict, largest, greedy, tuple(found), providers, versions)
 
 
-def _write(report: Report, path: Path) -> None:
+def _write(report: ParityReport, path: Path) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         text = json.dumps(asdict(report), indent=1, allow_nan=False)
@@ -212,7 +151,7 @@ class _Torch:
         return logits.float().cpu().numpy()
 
 
-def _compare(reference: _Torch, exported: OrtModel, case: Case) -> CaseReport:
+def _compare(reference: _Torch, exported: OrtModel, case: Case) -> ParityCase:
     apart = dict.fromkeys(BOUNDS, 0.0)
     greedy, error = False, ""
     try:
@@ -224,14 +163,14 @@ def _compare(reference: _Torch, exported: OrtModel, case: Case) -> CaseReport:
 
 def _case_report(
     case: Case, apart: dict[str, float], greedy: bool, error: str, dtype: str
-) -> CaseReport:
+) -> ParityCase:
     bounds = LOSSY_BOUNDS.get(dtype, BOUNDS)
     # What is not a number is not below a bound either.
     near = all(apart[name] <= bounds[name] for name in bounds)
     passed = near and not error and (greedy or dtype in LOSSY_BOUNDS)
     plain = {name: value if np.isfinite(value) else None for name, value in apart.items()}
     batch, length = case.given.ids.shape
-    return CaseReport(
+    return ParityCase(
         case.name,
         batch,
         length,
@@ -307,7 +246,7 @@ def _present(cache: Cache, state: State) -> tuple[NDArray[np.float32], NDArray[n
 
 def _fixed(
     reference: _Torch, files: Files, header: Header, seed: int
-) -> tuple[list[CaseReport], tuple[str, ...]]:
+) -> tuple[list[ParityCase], tuple[str, ...]]:
     """Random ids through a file with a fixed mask, and through torch under that mask."""
     assert header.mask is not None
     session = open_session(files.graph(Part.FIXED))

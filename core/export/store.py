@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import platformdirs
 
 from core.checkpoints.cards import folder_of
 from core.export.files import FORMAT, Files, find
+from core.run.cancel import CancelToken
 
 _WEIGHTS = "model.safetensors"
 
@@ -31,13 +33,19 @@ class Kept:
             return False
         return header.model == self.name and files.tokenizer.is_file()
 
-    def make(self) -> Files:
+    def make(
+        self,
+        progress: Callable[[str, float], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Files:
         """Export the model to its place; torch is imported here.
 
         Raises
         ------
         EngineError
             when the exporter cannot do it.
+        Cancelled
+            when ``cancel`` was set.
         """
         from core.checkpoints import bundled
         from core.export.onnx_export import ExportError, export
@@ -45,7 +53,8 @@ class Kept:
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            return export(bundled.load(self.name, self.models), self.path, name=self.name)
+            model = bundled.load(self.name, self.models)
+            return export(model, self.path, name=self.name, progress=progress, cancel=cancel)
         except ExportError as error:
             raise EngineError(str(error)) from error
 

@@ -8,6 +8,14 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.exports import (
+    BOUNDS,
+    LOSSY_BOUNDS,
+    Exported,
+    ExportJob,
+    ParityCase,
+    ParityReport,
+)
 from core.types.jobs import Answer, Job, Progress
 from core.types.masks import (
     MaskKind,
@@ -33,8 +41,12 @@ from core.types.models import (
 )
 
 __all__ = [
+    "BOUNDS",
+    "LOSSY_BOUNDS",
     "Answer",
     "AttentionMaps",
+    "ExportJob",
+    "Exported",
     "Family",
     "GenerateRequest",
     "HeadPattern",
@@ -45,6 +57,8 @@ __all__ = [
     "MaskKind",
     "MaskSpec",
     "ModelCard",
+    "ParityCase",
+    "ParityReport",
     "Progress",
     "Reason",
     "RunRequest",

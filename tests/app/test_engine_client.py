@@ -74,7 +74,7 @@ def test_of_a_burst_only_the_newest_is_shown_and_the_stale_answer_is_dropped(
         numbers.append(newest.generation)
         client.submit(newest)
     with qtbot.waitSignal(client.finished, timeout=20_000) as done:
-        qtbot.waitUntil(lambda: client._waiting is None, timeout=20_000)
+        qtbot.waitUntil(lambda: not client._waiting, timeout=20_000)
         client.stop()
     assert done.args[0].generation == numbers[-1]
     assert shown == [numbers[-1]]

@@ -16,10 +16,10 @@ from onnx import helper, numpy_helper
 from core.export.files import Files
 from core.export.names import Part
 from core.export.onnx_export import export
-from core.export.parity import BOUNDS, LOSSY_BOUNDS, Report, verify
+from core.export.parity import verify
 from core.export.parity_cases import cases
 from core.run.cancel import Cancelled, CancelToken
-from core.types import Family, MaskKind, MaskSpec
+from core.types import BOUNDS, LOSSY_BOUNDS, Family, MaskKind, MaskSpec, ParityReport
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -138,7 +138,7 @@ def spoiled(files: Files, part: Part, place: Path, spoil: Spoil) -> Path:
     return place / f"{files.stem}.onnx"
 
 
-def failed(model, path: Path) -> Report:
+def failed(model, path: Path) -> ParityReport:
     report = verify(model, path)
     assert report.verdict == "FAIL"
     bad = next(case for case in report.cases if not case.passed)

@@ -1,0 +1,59 @@
+"""What the engine process does: which engine runs a request, and who answers which job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from core import paths
+from core.export.jobs import export_job
+from core.export.ort_engine import OrtEngine
+from core.export.store import kept
+from core.run.cancel import CancelToken
+from core.run.contract import Runs
+from core.run.engine import Engine
+from core.types import ExportJob, Job, RunRequest
+
+Progress = Callable[[str, float], None]
+
+
+class Engines:
+    """The engines of one process: torch, and ONNX Runtime on what was exported of the models."""
+
+    def __init__(self) -> None:
+        self._exported: dict[str, Path] = {}
+        self.torch = Engine(paths.MODELS)
+        self.onnx = OrtEngine(self._exported)
+        self.last: Runs = self.torch
+        """The engine of the last run: other heads of it are served from there."""
+
+    def of(self, run: RunRequest, progress: Progress, cancel: CancelToken) -> Runs:
+        """The engine that a request names; a model is exported once before ONNX Runtime runs it.
+
+        Raises
+        ------
+        ValueError
+            for an unknown backend or model.
+        """
+        if run.backend == "torch":
+            self.last = self.torch
+        elif run.backend == "onnx":
+            self._export(run.model, progress, cancel)
+            self.last = self.onnx
+        else:
+            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        return self.last
+
+    def _export(self, model: str, progress: Progress, cancel: CancelToken) -> None:
+        if model in self._exported or model.lower().endswith(".onnx"):
+            return
+        place = kept(model, paths.MODELS)
+        if not place.is_made:
+            place.make(progress, cancel)
+        self._exported[model] = place.path
+
+    def work(self, job: Job, progress: Progress, cancel: CancelToken) -> object:
+        """Answer a job of an instrument; a new kind of job is one line here."""
+        if isinstance(job, ExportJob):
+            return export_job(job, progress, cancel)
+        raise ValueError(f"There is nobody to answer a {type(job).__name__}.")
