@@ -10,7 +10,8 @@ from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox
 
 from app.controller import Controller
-from app.engine_client import EngineClient
+from app.exporting import Exporting
+from app.instruments.board import Board
 from app.main_window import MainWindow
 from core.types import Family
 from widgets import palette
@@ -45,10 +46,16 @@ class Actions(QObject):
     """Owns the menus of the main window."""
 
     def __init__(
-        self, window: MainWindow, controller: Controller, client: EngineClient, theme: str
+        self,
+        window: MainWindow,
+        controller: Controller,
+        board: Board,
+        exporting: Exporting,
+        theme: str,
     ) -> None:
         super().__init__(window)
-        self._window, self._controller, self._client = window, controller, client
+        self._window, self._controller = window, controller
+        self._board, self._exporting = board, exporting
         self.theme = theme
         bar = window.menuBar()
         self._file_menu(bar.addMenu("&File"))
@@ -70,6 +77,8 @@ class Actions(QObject):
         return action
 
     def _file_menu(self, menu: QMenu) -> None:
+        self._add(menu, "Export &ONNX…", self._exporting.open, "Ctrl+E")
+        menu.addSeparator()
         self._add(menu, "Save &picture of the window…", self._on_picture_triggered, "Ctrl+Shift+S")
         self._add(menu, "&Copy picture of the window", self._on_copy_triggered, "Ctrl+Shift+C")
         menu.addSeparator()
@@ -81,6 +90,14 @@ class Actions(QObject):
         curves.setText("&Curves along the text")
         curves.setShortcut(QKeySequence("Ctrl+K"))
         menu.addAction(curves)
+        for place in self._board.places.values():
+            action = place.dock.toggleViewAction()
+            action.setText(place.instrument.title)
+            action.setToolTip(place.instrument.tip)
+            if place.instrument.shortcut:
+                action.setShortcut(QKeySequence(place.instrument.shortcut))
+            menu.addAction(action)
+        menu.addSeparator()
         contrast = menu.addAction("Contrast by &row")
         contrast.setCheckable(True)
         contrast.setToolTip("Colour each row up to its own largest weight")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app import presenter
 from app.display import Display
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished, Ready
+from app.instruments.base import View
 from app.main_window import MainWindow
 from app.playback import Playback, scene_of
 from app.scene import Scene, scene
@@ -26,6 +27,7 @@ from core.types import (
     HeadRef,
     HeadRequest,
     ModelCard,
+    Progress,
     RunRequest,
     RunResult,
     StepEvent,
@@ -36,6 +38,13 @@ from widgets.run_bar import EngineStatus
 class Controller(QObject):
     """Holds the state, and is the only one who changes it."""
 
+    shown = Signal()
+    """`view` is another one: a new answer, or another choice in what was answered."""
+    asking = Signal()
+    """The engine was asked for a view: what instruments know is old."""
+    refused = Signal(str)
+    """The model did not run; a sentence."""
+
     def __init__(
         self,
         window: MainWindow,
@@ -45,13 +54,15 @@ class Controller(QObject):
         family: Family = Family.PREFIX,
     ) -> None:
         super().__init__(window)
-        self._window, self._client, self._tokenizer, self._cards = window, client, tokenizer, cards
+        self._window, self.client, self._tokenizer, self._cards = window, client, tokenizer, cards
         self._display = Display(window, tokenizer)
         self._remembered: dict[Family, ViewState] = {}
         self._state = initial(family)
         self._scene = scene(self._state, tokenizer)
         self._asked, self._asked_head = self._scene, self._state.head
         self._answer: tuple[Scene, RunResult] | None = None
+        self._awaited = 0
+        """The number of the run that is under way, 0 for none."""
         self._head: HeadPattern | None = None
         self._playback = Playback()
         self._connect()
@@ -60,7 +71,7 @@ class Controller(QObject):
     # -- signals
 
     def _connect(self) -> None:
-        client = self._client
+        client = self.client
         client.became_ready.connect(self._on_engine_ready)
         client.result_arrived.connect(self._on_result_arrived)
         client.step_arrived.connect(self._on_step_arrived)
@@ -68,6 +79,7 @@ class Controller(QObject):
         client.finished.connect(self._on_finished)
         client.failed.connect(self._on_failed)
         client.died.connect(self._on_engine_died)
+        client.progressed.connect(self._on_progressed)
 
     # -- the state
 
@@ -80,6 +92,13 @@ class Controller(QObject):
     def answer(self) -> RunResult | None:
         """The newest answer of the engine."""
         return self._answer[1] if self._answer else None
+
+    @property
+    def view(self) -> View | None:
+        """What instruments ask about: the state and its answer; None while there is no answer."""
+        if self._answer is None or self._awaited:
+            return None
+        return View(self._state, self._scene, self._request(0), self._answer[1])
 
     @property
     def scene(self) -> Scene:
@@ -109,13 +128,13 @@ class Controller(QObject):
             new = replace(new, cell=None)
         self._state, self._scene = new, made
         self._tell(old)
-        asks = (made.inputs, made.row, new.model, new.device, new.dtype)
-        if asks != (before.inputs, before.row, old.model, old.device, old.dtype):
+        if _asks(new, made) != _asks(old, before):
             self._run()
         elif new.head != old.head:
             self.ask_head(new.head)
         if new.cell != old.cell and self._answer is not None:
             self._display.candidates(new, *self._answer)
+        self.shown.emit()
         return True
 
     def _tell(self, old: ViewState | None) -> None:
@@ -132,7 +151,8 @@ class Controller(QObject):
             self._remembered[self._state.family] = self._state
             new = self._remembered.get(family) or initial(family)
             self._playback = Playback(new.current.generated)
-            self.update(replace(new, device=self._state.device, dtype=self._state.dtype))
+            kept = {name: getattr(self._state, name) for name in ("device", "dtype", "backend")}
+            self.update(replace(new, **kept))
 
     def show_curves(self) -> None:
         """Tell the curves of the head that is shown, if they are open."""
@@ -141,16 +161,17 @@ class Controller(QObject):
 
     # -- asking the engine
 
-    def _request(self) -> RunRequest:
+    def _request(self, generation: int) -> RunRequest:
         state = self._state
         return RunRequest(
-            generation=self._client.next_generation(),
+            generation=generation,
             model=state.model,
             inputs=self._scene.inputs,
             head=state.head,
             row=state.row,
             device=state.device,
             dtype=state.dtype,
+            backend=state.backend,
         )
 
     def _run(self) -> None:
@@ -158,13 +179,15 @@ class Controller(QObject):
         self._window.run_bar.set_playing(False)
         self._asked, self._asked_head = self._scene, self._state.head
         self._display.awaiting()
-        self._status(EngineStatus.RUNNING if self._client.is_ready else EngineStatus.LOADING)
-        self._client.submit(self._request())
+        self._status(EngineStatus.RUNNING if self.client.is_ready else EngineStatus.LOADING)
+        self._awaited = self.client.next_generation()
+        self.client.submit(self._request(self._awaited))
+        self.asking.emit()
 
     def ask_head(self, head: HeadRef) -> None:
         """Show another head of the last run, without choosing it."""
         if self._answer is not None:
-            self._client.ask_head(HeadRequest(self._answer[1].generation, head))
+            self.client.ask_head(HeadRequest(self._answer[1].generation, head))
 
     def _status(self, status: EngineStatus, detail: str = "") -> None:
         self._window.run_bar.set_status(status, detail)
@@ -172,13 +195,13 @@ class Controller(QObject):
 
     def start(self) -> None:
         """Start the engine and ask for the first result; the mask is on screen already."""
-        self._client.start()
+        self.client.start()
         self._run()
 
     @Slot()
     def restart_engine(self) -> None:
         """End the engine process and start a new one with the same state."""
-        self._client.restart()
+        self.client.restart()
         self._answer = None
         self._run()
 
@@ -197,14 +220,17 @@ class Controller(QObject):
     @Slot()
     def stop(self) -> None:
         """Stop what runs; what was generated stays."""
-        self._client.stop()
+        self.client.stop()
 
     def _generate(self, count: int) -> None:
-        request = GenerateRequest(self._request(), self._state.sampling, count)
+        self._awaited = self.client.next_generation()
+        run = self._request(self._awaited)
+        request = GenerateRequest(run, self._state.sampling, count)
         self._playback = self._playback.begun(self._scene, self._state.current.generated)
         self._window.run_bar.set_playing(count > 1)
         self._status(EngineStatus.RUNNING)
-        self._client.submit(request)
+        self.client.submit(request)
+        self.asking.emit()
 
     @Slot(object)
     def _on_step_arrived(self, event: StepEvent) -> None:
@@ -233,7 +259,7 @@ class Controller(QObject):
     def scrub(self, count: int) -> None:
         """Show the text with the first ``count`` of the written tokens."""
         if self._playback.running is not None:
-            self._client.stop()
+            self.client.stop()
             return
         count = max(0, min(count, len(self._playback.written)))
         shown = self._state.with_row(generated=self._playback.written[:count])
@@ -243,21 +269,18 @@ class Controller(QObject):
 
     @Slot(object)
     def _on_engine_ready(self, ready: Ready) -> None:
-        entries = [("auto", f"auto ({ready.devices[0]})"), *((d, d) for d in ready.devices)]
-        self._window.run_bar.set_devices(entries, self._state.device)
-        half = any(device.startswith("cuda") for device in ready.devices)
-        kinds = ("float32", "float16", "bfloat16") if half else ("float32",)
-        self._window.run_bar.set_dtypes(kinds, self._state.dtype)
-        self._status(EngineStatus.RUNNING if self._client.is_busy else EngineStatus.READY)
+        self._display.devices(self._state, ready.devices)
+        self._status(EngineStatus.RUNNING if self.client.is_busy else EngineStatus.READY)
 
     @Slot(object)
     def _on_result_arrived(self, result: RunResult) -> None:
-        self._answer = (self._asked, result)
+        self._answer, self._awaited = (self._asked, result), 0
         self._display.result(self._state, self._asked, result)
         self._head = result.head
         self.show_curves()
         if result.head.head != self._asked_head:  # The model has no such head: the nearest one.
             self._state = replace(self._state, head=result.head.head)
+        self.shown.emit()
 
     @Slot(object)
     def _on_head_arrived(self, head: HeadPattern) -> None:
@@ -280,17 +303,30 @@ class Controller(QObject):
         if self._playback.running is None:
             self._answer = None
             self._display.refused(failed.sentence)
+            self.refused.emit(failed.sentence)
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
         self._status(EngineStatus.READY, failed.sentence)
         self._window.form.set_error(failed.sentence)
         self._window.sentence.setText(failed.sentence)
 
+    @Slot(object)
+    def _on_progressed(self, progress: Progress) -> None:
+        if progress.generation == self._awaited and progress.share < 1:
+            self._window.run_bar.set_status(EngineStatus.RUNNING, progress.sentence)
+            self._window.run_bar.set_progress(progress.share)
+            self._window.sentence.setText(progress.sentence)
+
     @Slot(str)
     def _on_engine_died(self, sentence: str) -> None:
         self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
         self._answer = None
         self._run()
+
+
+def _asks(state: ViewState, scene: Scene) -> tuple[object, ...]:
+    """What a run depends on."""
+    return scene.inputs, scene.row, state.model, state.device, state.dtype, state.backend
 
 
 def _controls(state: ViewState) -> tuple[object, ...]:
@@ -302,6 +338,7 @@ def _controls(state: ViewState) -> tuple[object, ...]:
         state.rows,
         state.sampling,
         state.max_new_tokens,
+        state.backend,
     )
 
 

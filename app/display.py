@@ -23,6 +23,7 @@ from core.types import (
 from widgets.next_token_bars import Candidate
 from widgets.sampling_form import SamplingChoice
 
+BACKENDS = (("torch", "torch"), ("onnx", "ONNX"))
 READS = {
     Stack.ENCODER: "The encoder runs once: every source token reads every real source token.",
     Stack.DECODER: "The decoder reads its own text: each token what came before it, and itself.",
@@ -38,6 +39,9 @@ class Display:
         self._tokenizer = tokenizer
         self._pairs = ""
         self._run_facts: list[str] = []
+        self._rates: dict[str, float] = {}
+        self._decoding = (0, 0.0)
+        """Tokens of this generation after the first, and the seconds that they took."""
 
     # -- the state and its mask: at once, no engine
 
@@ -47,6 +51,7 @@ class Display:
         bar.set_family(state.family)
         entries = [(m.name, f"{m.name} · {m.parameters / 1e6:.1f} M") for m in models]
         bar.set_models(entries, state.model)
+        bar.set_backends(BACKENDS, state.backend)
         bar.set_sampling(SamplingChoice(state.sampling, state.max_new_tokens))
         two = state.family is Family.ENCODER_DECODER
         self._window.show_family(stacks=two)
@@ -59,6 +64,14 @@ class Display:
         family = next(m.family for m in models if m.name == state.model)
         why = why_no_generation(family, FAMILY_KIND[state.family])
         bar.set_can_generate(not why, why)
+
+    def devices(self, state: ViewState, devices: tuple[str, ...]) -> None:
+        """Where the engine can run, and in which numbers."""
+        bar = self._window.run_bar
+        entries = [("auto", f"auto ({devices[0]})"), *((d, d) for d in devices)]
+        bar.set_devices(entries, state.device)
+        half = any(device.startswith("cuda") for device in devices)
+        bar.set_dtypes(("float32", "float16", "bfloat16") if half else ("float32",), state.dtype)
 
     def scene(self, state: ViewState, scene: Scene) -> None:
         """The mask, the form and the tokens."""
@@ -116,9 +129,10 @@ class Display:
         self.pattern(state, scene, result.head)
         self.candidates(state, scene, result)
         self.cache(state, scene.inputs.mask, scene.row, result.cache_bytes, result.cross_bytes)
-        facts = [f"model {1000 * result.seconds:.0f} ms on {result.device}"]
+        facts = [f"{result.engine or 'model'} {1000 * result.seconds:.0f} ms on {result.device}"]
         if result.cache_difference is not None:
             facts.append(f"cached − uncached ≤ {result.cache_difference:.1e}")
+        facts += self._all_rates()
         self._run_facts = facts
         self._say_facts()
         if result.note:
@@ -183,9 +197,23 @@ class Display:
         chosen = f"chose “{label(event.token)}” at {event.cache_length}"
         self._window.bars.set_candidates("Next token", chosen, bars)
         self.cache(state, before.inputs.mask, 0, event.cache_bytes, event.cross_bytes)
-        rate = 1.0 / event.seconds if event.seconds > 0 else 0.0
-        self._run_facts = [f"cache offset {event.cache_length}", f"{rate:.0f} tokens/s"]
+        self._run_facts = [f"cache offset {event.cache_length}", *self._rate(state, event)]
         self._say_facts()
+
+    def _rate(self, state: ViewState, event: StepEvent) -> list[str]:
+        """Tokens per second so far; the first token is left out, which reads the whole prompt."""
+        if event.step == 0:
+            self._decoding = 0, 0.0
+            return []
+        tokens, seconds = self._decoding
+        self._decoding = tokens, seconds = tokens + 1, seconds + event.seconds
+        self._rates[state.backend] = tokens / max(seconds, 1e-9)
+        return self._all_rates()
+
+    def _all_rates(self) -> list[str]:
+        """Tokens per second of the last generation of each engine."""
+        titles = dict(BACKENDS)
+        return [f"{titles[name]} {rate:,.0f} tokens/s" for name, rate in self._rates.items()]
 
     def timeline(self, written: tuple[int, ...], at: int) -> None:
         """The generated tokens, and how many of them are in the text."""

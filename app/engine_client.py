@@ -32,6 +32,7 @@ from core.types import (
 PATIENCE_MS = 5000
 """How long a stopped request may go on before its process is ended."""
 VIEW, HEAD = "view", "head"
+_numbers = itertools.count(1)  # Of all clients: no two requests have the same.
 
 
 def kind(request: Request) -> str:
@@ -75,7 +76,6 @@ class EngineClient(QObject):
     ) -> None:
         super().__init__(parent)
         self._target = target
-        self._numbers = itertools.count(1)
         self._newest: dict[str, int] = {}
         self._run = 0
         self._in_flight: Request | None = None
@@ -154,7 +154,7 @@ class EngineClient(QObject):
 
     def next_generation(self) -> int:
         """The number of the next view; answers to lower ones are dropped from now on."""
-        self._newest[VIEW] = next(self._numbers)
+        self._newest[VIEW] = next(_numbers)
         return self._newest[VIEW]
 
     def submit(self, request: RunRequest | GenerateRequest) -> None:
@@ -170,8 +170,13 @@ class EngineClient(QObject):
             self._enqueue(request)
 
     def ask(self, job: Job) -> int:
-        """Ask for a job; returns the number that it is given, which its answer carries."""
-        numbered = replace(job, generation=next(self._numbers))
+        """Ask for a job; returns the number that it is given, which its answer carries.
+
+        A process that was not started yet is started.
+        """
+        if self._process is None:
+            self.start()
+        numbered = replace(job, generation=next(_numbers))
         self._newest[kind(job)] = numbered.generation
         self._enqueue(numbered)
         return numbered.generation

@@ -33,6 +33,7 @@ class Gestures(QObject):
         for signal, slot in (
             (bar.family_picked, self._controller.pick_family),
             (bar.model_picked, self._on_model_picked),
+            (bar.backend_picked, self._on_backend_picked),
             (bar.device_picked, self._on_device_picked),
             (bar.dtype_picked, self._on_dtype_picked),
             (bar.sampling_changed, self._on_sampling_changed),
@@ -76,6 +77,10 @@ class Gestures(QObject):
     @Slot(str)
     def _on_model_picked(self, model: str) -> None:
         self._controller.update(replace(self._controller.state, model=model))
+
+    @Slot(str)
+    def _on_backend_picked(self, backend: str) -> None:
+        self._controller.update(replace(self._controller.state, backend=backend))
 
     @Slot(str)
     def _on_device_picked(self, device: str) -> None:

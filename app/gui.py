@@ -15,7 +15,9 @@ from app.controller import Controller
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.errors import install_error_dialog
+from app.exporting import Exporting
 from app.gestures import Gestures
+from app.instruments.board import Board
 from app.main_window import MainWindow
 from app.settings import Settings
 from core.checkpoints import cards
@@ -49,7 +51,10 @@ class Session(QObject):
             family or Family.PREFIX,
         )
         self.gestures = Gestures(self.window, self.controller, tokenizer)
-        self.actions = Actions(self.window, self.controller, self.client, choice)
+        self.workshop = EngineClient(self, patience_ms=20_000)
+        self.board = Board(self.window, self.controller, self.workshop, tokenizer)
+        self.exporting = Exporting(self.window, self.controller, self.workshop)
+        self.actions = Actions(self.window, self.controller, self.board, self.exporting, choice)
         self.window.closing.connect(self._on_window_closing)
 
     def restore(self) -> None:
@@ -69,7 +74,12 @@ class Session(QObject):
             theme=self.actions.theme,
             **{name: splitter.saveState() for name, splitter in window.splitters().items()},
         )
+        self.shutdown()
+
+    def shutdown(self) -> None:
+        """End the processes."""
         self.client.shutdown()
+        self.workshop.shutdown()
 
 
 class _Shot(QObject):
@@ -153,5 +163,5 @@ def run_gui(
     session.window.mask_view.setFocus()
     QTimer.singleShot(0, session.controller.start)
     code = application.exec()
-    session.client.shutdown()
+    session.shutdown()
     return code

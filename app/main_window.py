@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QSizePolicy,
     QSplitter,
+    QToolBar,
     QVBoxLayout,
     QWidget,
 )
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
     from widgets.curve_plot import CurvePlot
 
 
+QUICK_HEIGHT = 270
+"""The least height of the lower row while an instrument is open beside the tokens."""
+_BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+
+
 class MainWindow(QMainWindow):
     """Run bar on top; mask form, mask, attention, heads and candidates; tokens below."""
 
@@ -49,10 +55,12 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._make_status_bar()
         self._curves: CurvePlot | None = None
-        self.curves_dock = QDockWidget("Curves along the text", self)
-        self.curves_dock.setObjectName("curves")
-        self.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.curves_dock)
-        self.curves_dock.hide()
+        self.setDockOptions(
+            QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks
+        )
+        self.tokens_dock = self._tokens_dock()
+        self._beside: QDockWidget | None = None
+        self.curves_dock = self.add_dock("curves", "Curves along the text")
         self.resize(1440, 900)
 
     # -- widgets
@@ -114,22 +122,46 @@ class MainWindow(QMainWindow):
             self.across.addWidget(pane)
             self.across.setStretchFactor(self.across.count() - 1, width)
         self.across.setSizes([236, 420, 420, 290])
-        self.down = QSplitter(Qt.Orientation.Vertical)
-        self.down.addWidget(self.across)
-        self.tokens_card = self._tokens_card()
-        self.down.addWidget(self.tokens_card)
-        self.down.setStretchFactor(0, 1)
-        self.down.setStretchFactor(1, 0)
-        for splitter in (self.across, self.down, self.right):
+        for splitter in (self.across, self.right):
             splitter.setChildrenCollapsible(False)
             splitter.setHandleWidth(8)
         central = QWidget()
         layout = QVBoxLayout(central)
-        layout.setContentsMargins(10, 6, 10, 4)
-        layout.setSpacing(8)
-        layout.addWidget(self.run_bar)
-        layout.addWidget(self.down, 1)
+        layout.setContentsMargins(10, 0, 10, 2)
+        layout.addWidget(self.across)
         self.setCentralWidget(central)
+        self.bar = QToolBar("Run bar")
+        self.bar.setObjectName("run bar")
+        self.bar.setMovable(False)
+        self.bar.toggleViewAction().setEnabled(False)
+        self.bar.addWidget(self.run_bar)
+        self.addToolBar(self.bar)
+
+    def _tokens_dock(self) -> QDockWidget:
+        """The tokens: always there, and other docks beside them."""
+        dock = QDockWidget("Tokens", self)
+        dock.setObjectName("tokens")
+        dock.setTitleBarWidget(QWidget())
+        dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
+        frame = QWidget()
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(10, 0, 10, 4)
+        layout.addWidget(self._tokens_card())
+        dock.setWidget(frame)
+        self.addDockWidget(_BOTTOM, dock)
+        return dock
+
+    def add_dock(self, name: str, title: str) -> QDockWidget:
+        """A closed dock whose place is beside the tokens, tabbed with the others there."""
+        dock = QDockWidget(title, self)
+        dock.setObjectName(name)
+        if self._beside is None:
+            self.splitDockWidget(self.tokens_dock, dock, Qt.Orientation.Horizontal)
+        else:
+            self.tabifyDockWidget(self._beside, dock)
+        self._beside = dock
+        dock.hide()
+        return dock
 
     @staticmethod
     def _over(upper: QWidget, lower: QWidget) -> QWidget:
@@ -182,6 +214,15 @@ class MainWindow(QMainWindow):
             part.setVisible(stacks)
         self.text_label.setText("Source" if stacks else "Text")
 
+    def give_room(self, dock: QDockWidget) -> None:
+        """Share the lower row between the tokens and a dock that was opened beside them."""
+        if dock.isFloating() or self.dockWidgetArea(dock) is not _BOTTOM:
+            return
+        half = self.width() // 2
+        self.resizeDocks([self.tokens_dock, dock], [half, half], Qt.Orientation.Horizontal)
+        height = max(QUICK_HEIGHT, self.height() * 2 // 5 - 30)
+        self.resizeDocks([dock], [height], Qt.Orientation.Vertical)
+
     def curve_plot(self) -> CurvePlot:
         """The curves below the window, made when they are first asked for."""
         if self._curves is None:
@@ -189,12 +230,12 @@ class MainWindow(QMainWindow):
 
             self._curves = CurvePlot()
             self.curves_dock.setWidget(self._curves)
-            self.resizeDocks([self.curves_dock], [190], Qt.Orientation.Vertical)
+            self.give_room(self.curves_dock)
         return self._curves
 
     def splitters(self) -> dict[str, QSplitter]:
         """The splitters by the name that their layout is remembered under."""
-        return {"across": self.across, "down": self.down, "right": self.right}
+        return {"across": self.across, "right": self.right}
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Qt: say so before the window goes."""

@@ -36,7 +36,8 @@ class ViewState:
     """Everything that decides what is shown.
 
     ``row`` is the batch row on screen, ``cell`` the selected (query row, key column), ``stack``
-    which of an encoder-decoder's three masks is shown. ``max_new_tokens`` bounds one Play.
+    which of an encoder-decoder's three masks is shown. ``max_new_tokens`` bounds one Play;
+    ``backend`` is "torch" or "onnx".
     """
 
     family: Family
@@ -51,6 +52,7 @@ class ViewState:
     cell: tuple[int, int] | None = None
     device: str = "auto"
     dtype: str = "float32"
+    backend: str = "torch"
     sampling: Sampling = field(default_factory=Sampling)
     max_new_tokens: int = 24
 

@@ -89,13 +89,15 @@ class RunBar(QWidget):
 
     Signals
     -------
-    family_picked : a `Family`. model_picked, device_picked, dtype_picked : the id of the entry.
+    family_picked : a `Family`. model_picked, backend_picked, device_picked, dtype_picked : the id
+    of the entry.
     start_requested, back_requested, step_requested, play_requested, pause_requested,
     stop_requested, sampling_changed : as in `Transport`.
     """
 
     family_picked = Signal(object)
     model_picked = Signal(str)
+    backend_picked = Signal(str)
     device_picked = Signal(str)
     dtype_picked = Signal(str)
     start_requested = Signal()
@@ -126,8 +128,14 @@ class RunBar(QWidget):
             pill.setAccessibleName(f"Family: {name}")
             self.families.addButton(pill, index)
             self.pills[family] = pill
-        self.model = self._combo("Model", "The trained model that reads the text.", 12)
-        self.device = self._combo("Device", "Where the model runs; auto takes a GPU if any.", 8)
+        self.model = self._combo("Model", "The trained model that reads the text.", 7)
+        self.backend = self._combo(
+            "Engine",
+            "What runs the model: torch, or ONNX Runtime on its exported file. The status line"
+            " tells the tokens per second of each.",
+            4,
+        )
+        self.device = self._combo("Device", "Where the model runs; auto takes a GPU if any.", 6)
         self.dtype = self._combo("Number type", "Precision of weights and activations.", 6)
         self.dot = StatusDot()
         self.status = QLabel()
@@ -160,6 +168,7 @@ class RunBar(QWidget):
             row.addWidget(pill)
         row.addSpacing(8)
         row.addWidget(self.model, 4)
+        row.addWidget(self.backend)
         row.addWidget(self.device)
         row.addWidget(self.dtype)
         row.addSpacing(4)
@@ -179,6 +188,7 @@ class RunBar(QWidget):
     def _connect(self) -> None:
         self.families.idClicked.connect(self._on_family_clicked)
         self.model.currentIndexChanged.connect(self._on_model_changed)
+        self.backend.currentIndexChanged.connect(self._on_backend_changed)
         self.device.currentIndexChanged.connect(self._on_device_changed)
         self.dtype.currentIndexChanged.connect(self._on_dtype_changed)
         self.transport.start_requested.connect(self.start_requested)
@@ -199,12 +209,17 @@ class RunBar(QWidget):
         """Offer models as (id, title) with `model` chosen."""
         self._fill(self.model, models, model)
 
+    def set_backends(self, backends: Sequence[tuple[str, str]], backend: str) -> None:
+        """Offer engines as (id, title) with `backend` chosen."""
+        self._fill(self.backend, backends, backend)
+
     def set_devices(self, devices: Sequence[tuple[str, str]], device: str) -> None:
         """Offer devices as (id, title) with `device` chosen."""
         self._fill(self.device, devices, device)
 
     def set_dtypes(self, dtypes: Sequence[str], dtype: str) -> None:
-        """Offer number types with `dtype` chosen."""
+        """Offer number types with `dtype` chosen; where there is but one, nothing is offered."""
+        self.dtype.setVisible(len(dtypes) > 1)
         self._fill(self.dtype, [(name, name) for name in dtypes], dtype)
 
     def set_status(self, status: EngineStatus, detail: str = "") -> None:
@@ -258,6 +273,9 @@ class RunBar(QWidget):
     def _on_model_changed(self, index: int) -> None:
         self.model_picked.emit(str(self.model.itemData(index)))
 
+    def _on_backend_changed(self, index: int) -> None:
+        self.backend_picked.emit(str(self.backend.itemData(index)))
+
     def _on_device_changed(self, index: int) -> None:
         self.device_picked.emit(str(self.device.itemData(index)))
 
@@ -270,6 +288,7 @@ def make_demo() -> QWidget:
     bar = RunBar()
     bar.set_family(Family.PREFIX)
     bar.set_models([("unified", "unified · 2.1 M parameters"), ("decoder", "decoder")], "unified")
+    bar.set_backends([("torch", "torch"), ("onnx", "ONNX")], "torch")
     bar.set_devices([("auto", "auto"), ("cpu", "cpu"), ("cuda", "cuda:0")], "cpu")
     bar.set_dtypes(["float32", "bfloat16"], "float32")
     bar.set_status(EngineStatus.RUNNING)

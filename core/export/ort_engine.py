@@ -124,6 +124,7 @@ class OrtEngine:
             cross_bytes=cross,
             cache_difference=difference,
             note=out_of_training(model, spec),
+            engine=f"ONNX Runtime{model.missing}",
         )
 
     def head(self, request: HeadRequest) -> HeadPattern | None:

@@ -12,7 +12,7 @@ from core.export.arrays import Arrays, Floats, Source, pattern
 from core.export.buffers import Bound, Buffers, held_pairs, ort_value
 from core.export.files import Files, Header, read_header
 from core.export.names import Part, each, pairs, parts_of, signature
-from core.export.session import on_device, open_session
+from core.export.session import missing, on_device, open_session
 from core.run.cancel import CancelToken
 from core.types import Stack
 
@@ -80,6 +80,7 @@ class OrtModel:
                 raise ValueError(f"{files.graph(part)} is not the other half of the model.")
         self._sessions = {part: open_session(files.graph(part), device) for part in self.parts}
         self._session = self._sessions[self.parts[-1]]
+        self.missing = "" if device == "cpu" else missing(self._session)
         self._caches = self.parts[-1] is not Part.ENCODER
 
     @property

@@ -57,6 +57,12 @@ def on_device(session: Any) -> str:
     return "cuda" if "CUDAExecutionProvider" in session.get_providers() else "cpu"
 
 
+def missing(session: Any) -> str:
+    """In words, the CUDA that the runtime was built for and whose libraries it cannot load."""
+    known = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+    return " (no CUDA)" if known and on_device(session) != "cuda" else ""
+
+
 def _why_not(path: Path, error: Exception) -> str:
     told, runtime = str(error), f"ONNX Runtime {onnxruntime.__version__}"
     unknown = re.search(r"No Op registered for (\S+)|([\w.:]+)\(\d+\) is not a registered", told)

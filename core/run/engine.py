@@ -121,6 +121,7 @@ class Engine:
             cross_bytes=cache.cross_bytes // request.inputs.mask.rows,
             cache_difference=difference,
             note=out_of_training(model, request.inputs.mask),
+            engine="torch",
         )
 
     def head(self, request: HeadRequest) -> HeadPattern | None:

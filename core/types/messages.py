@@ -128,7 +128,8 @@ class RunResult:
     ``surprise`` float32 ``[Tq]``: nats of the token that does follow each query, NaN where none
     does or the model predicts none. ``cache_difference`` is the largest absolute logit difference
     between the cached and the uncached run where ``past > 0``. ``cross_bytes`` of the
-    ``cache_bytes`` are cross keys and values, which never grow.
+    ``cache_bytes`` are cross keys and values, which never grow. ``engine`` names what ran, as a
+    user knows it, with what it could not use.
     """
 
     generation: int
@@ -147,6 +148,7 @@ class RunResult:
     cross_bytes: int = 0
     cache_difference: float | None = None
     note: str = ""
+    engine: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,182 @@
+"""Puts the instruments beside the tokens, asks for those that are open, and hands out answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
+
+from app.controller import Controller
+from app.engine_client import EngineClient
+from app.engine_process import Failed, Finished
+from app.instruments.base import Instrument, View
+from app.instruments.registry import INSTRUMENTS
+from app.main_window import MainWindow
+from core.text.tokenizer import Tokenizer
+from core.types import Answer, Job, Progress
+from widgets.job_bar import JobBar
+
+
+@dataclass
+class _Place:
+    """An instrument, where it is, and what it waits for."""
+
+    instrument: Instrument
+    dock: QDockWidget
+    client: EngineClient
+    bar: JobBar
+    asked: tuple[Job, View] | None = None
+    """The last job, and the view that it is about; forgotten where it has no answer."""
+    generation: int = 0
+    is_made: bool = False
+
+
+class Board(QObject):
+    """Owns the docks of the instruments."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        controller: Controller,
+        workshop: EngineClient,
+        tokenizer: Tokenizer,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._controller = window, controller
+        self.places: dict[str, _Place] = {}
+        for kind in INSTRUMENTS:
+            client = workshop if kind.long else controller.client
+            self._place(kind(tokenizer, self), client)
+        for client in (controller.client, workshop):
+            client.answered.connect(self._on_answered)
+            client.progressed.connect(self._on_progressed)
+            client.job_ended.connect(self._on_job_ended)
+            client.died.connect(partial(self._on_died, client))
+        controller.shown.connect(self._on_view_shown)
+        controller.asking.connect(self._on_view_asked)
+        controller.refused.connect(self._on_view_refused)
+
+    def _place(self, instrument: Instrument, client: EngineClient) -> None:
+        dock = self._window.add_dock(instrument.name, instrument.title)
+        dock.setToolTip(instrument.tip)
+        place = _Place(instrument, dock, client, JobBar())
+        self.places[instrument.name] = place
+        dock.visibilityChanged.connect(partial(self._on_dock_shown, place))
+        place.bar.stop_requested.connect(partial(self._on_stop_requested, place))
+        instrument.asked.connect(partial(self._on_instrument_asked, place))
+        instrument.picked.connect(self._controller.update)
+        instrument.said.connect(self._window.sentence.setText)
+
+    # -- docks
+
+    def open(self, name: str) -> None:
+        """Open an instrument and bring it to the front."""
+        dock = self.places[name].dock
+        dock.show()
+        dock.raise_()
+
+    def _on_dock_shown(self, place: _Place, shown: bool) -> None:
+        if not shown:
+            return
+        if not place.is_made:
+            self._make(place)
+        if place.instrument.follows or place.asked is None:
+            self._ask(place)
+
+    def _make(self, place: _Place) -> None:
+        place.is_made = True
+        content = QWidget()
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(8, 0, 10, 4)
+        layout.setSpacing(4)
+        layout.addWidget(place.instrument.make(), 1)
+        layout.addWidget(place.bar)
+        place.dock.setWidget(content)
+        self._window.give_room(place.dock)
+
+    # -- asking
+
+    def _ask(self, place: _Place, *, again: bool = False) -> None:
+        """Ask about the view if the question is a new one."""
+        view = self._controller.view
+        if view is None:
+            return
+        job = place.instrument.job(view)
+        if isinstance(job, str):
+            place.asked = None
+            place.instrument.refuse(job)
+        elif again or place.asked is None or place.asked[0] != job:
+            place.asked = (job, view)
+            place.instrument.await_answer()
+            place.generation = place.client.ask(job)
+
+    def _is_open(self, place: _Place) -> bool:
+        return place.is_made and place.dock.isVisible()
+
+    def _on_instrument_asked(self, place: _Place) -> None:
+        self._ask(place, again=not place.instrument.follows)
+
+    @Slot()
+    def _on_view_shown(self) -> None:
+        for place in self.places.values():
+            if place.instrument.follows and self._is_open(place):
+                self._ask(place)
+
+    @Slot()
+    def _on_view_asked(self) -> None:
+        for place in self.places.values():
+            if place.instrument.follows and not place.instrument.long:
+                place.asked = None
+                if self._is_open(place):
+                    place.instrument.await_answer()
+
+    @Slot(str)
+    def _on_view_refused(self, sentence: str) -> None:
+        for place in self.places.values():
+            if place.instrument.follows and self._is_open(place):
+                place.asked = None
+                place.instrument.refuse(sentence)
+
+    def _on_stop_requested(self, place: _Place) -> None:
+        place.client.cancel(place.generation)
+
+    # -- answers
+
+    def _of(self, generation: int) -> _Place | None:
+        return next((p for p in self.places.values() if p.generation == generation), None)
+
+    @Slot(object)
+    def _on_answered(self, answer: Answer) -> None:
+        place = self._of(answer.generation)
+        if place is not None and place.asked is not None:
+            place.instrument.show(place.asked[1], answer.value)
+
+    @Slot(object)
+    def _on_progressed(self, progress: Progress) -> None:
+        place = self._of(progress.generation)
+        if place is not None:
+            place.bar.set_progress(progress.sentence, progress.share)
+
+    @Slot(object)
+    def _on_job_ended(self, end: Failed | Finished) -> None:
+        place = self._of(end.generation)
+        if place is None:
+            return
+        place.bar.set_idle()
+        if isinstance(end, Failed):
+            place.asked = None
+            place.instrument.refuse(end.sentence)
+        elif end.stopped:
+            place.asked = None
+            if not place.instrument.follows:
+                place.instrument.refuse("Stopped.")
+
+    def _on_died(self, client: EngineClient, sentence: str) -> None:
+        for place in self.places.values():
+            if place.client is client and place.generation:
+                place.asked, place.generation = None, 0
+                place.bar.set_idle()
+                if place.is_made:
+                    place.instrument.refuse(sentence)

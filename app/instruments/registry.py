@@ -1,0 +1,7 @@
+"""The instruments that there are; a new one is a line here."""
+
+from __future__ import annotations
+
+from app.instruments.base import Instrument
+
+INSTRUMENTS: tuple[type[Instrument], ...] = ()
