@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 import numpy as np
 
 from app.engine_process import Failed, Finished, Ready, Stop
 from core.types import (
+    Answer,
     GenerateRequest,
     HeadPattern,
     HeadRef,
     HeadRequest,
+    Job,
+    Progress,
     RunRequest,
     RunResult,
     Stack,
 )
 
 HEAD = HeadRef(Stack.DECODER, 0, 0)
+
+
+@dataclass(frozen=True)
+class Echo(Job):
+    """A job that is answered with its word; "wait" is held until a stop, "bad" is refused."""
+
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class Other(Echo):
+    """The same of another kind."""
 
 
 def result(generation: int, rows: int = 2) -> RunResult:
@@ -56,6 +72,32 @@ def prompt_engine(connection: Connection) -> None:
         elif isinstance(message, HeadRequest):
             pattern = np.full((2, 2), message.head.head, np.float32)
             connection.send(HeadPattern(message.generation, message.head, pattern))
+            connection.send(Finished(message.generation))
+
+
+def working_engine(connection: Connection) -> None:
+    """Answers runs and jobs at once, but holds what says "wait" until it is told to stop."""
+    connection.send(Ready(("cpu",), 1))
+    held = 0
+    while True:
+        try:
+            message = connection.recv()
+        except EOFError:
+            return
+        if isinstance(message, Stop):
+            if held:
+                connection.send(Finished(held, stopped=True))
+            held = 0
+        elif isinstance(message, RunRequest):
+            connection.send(result(message.generation))
+            connection.send(Finished(message.generation))
+        elif isinstance(message, Echo) and message.word == "wait":
+            held = message.generation
+            connection.send(Progress(held, "waiting", 0.5))
+        elif isinstance(message, Echo) and message.word == "bad":
+            connection.send(Failed(message.generation, "A sentence."))
+        elif isinstance(message, Echo):
+            connection.send(Answer(message.generation, message.word))
             connection.send(Finished(message.generation))
 
 

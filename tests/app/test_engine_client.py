@@ -138,6 +138,78 @@ def test_a_process_that_ignores_a_stop_is_replaced(
     assert not client.is_busy
 
 
+def test_a_job_is_answered_with_the_number_that_it_was_given(
+    qtbot: QtBot, start: Callable[..., EngineClient]
+) -> None:
+    client = start(fake_engine.working_engine)
+    with (
+        qtbot.waitSignal(client.answered, timeout=20_000) as answer,
+        qtbot.waitSignal(client.job_ended, timeout=20_000) as end,
+    ):
+        number = client.ask(fake_engine.Echo(0, "word"))
+    assert (answer.args[0].generation, answer.args[0].value) == (number, "word")
+    assert end.args[0].generation == number
+
+
+def test_a_job_starts_a_process_that_was_not_started(qtbot: QtBot) -> None:
+    client = EngineClient(target=fake_engine.working_engine)
+    with qtbot.waitSignal(client.answered, timeout=20_000):
+        client.ask(fake_engine.Echo(0, "word"))
+    client.shutdown()
+
+
+def test_a_refused_job_tells_its_sentence(qtbot: QtBot, start: Callable[..., EngineClient]) -> None:
+    client = start(fake_engine.working_engine)
+    with qtbot.waitSignal(client.job_ended, timeout=20_000) as end:
+        client.ask(fake_engine.Echo(0, "bad"))
+    assert end.args[0].sentence == "A sentence."
+
+
+def test_a_newer_job_of_the_same_kind_stops_the_one_in_flight_and_another_kind_waits(
+    qtbot: QtBot, start: Callable[..., EngineClient]
+) -> None:
+    client = start(fake_engine.working_engine)
+    with qtbot.waitSignal(client.progressed, timeout=20_000) as told:
+        client.ask(fake_engine.Echo(0, "wait"))
+    assert told.args[0].sentence == "waiting"
+    words: list[object] = []
+    client.answered.connect(lambda answer: words.append(answer.value))
+    client.ask(fake_engine.Other(0, "other"))
+    client.ask(fake_engine.Echo(0, "newer"))
+    qtbot.waitUntil(lambda: not client.is_busy, timeout=20_000)
+    assert words == ["other", "newer"]
+
+
+def test_a_run_stops_a_job_and_forgets_those_that_wait(
+    qtbot: QtBot, start: Callable[..., EngineClient]
+) -> None:
+    client = start(fake_engine.working_engine)
+    with qtbot.waitSignal(client.progressed, timeout=20_000):
+        client.ask(fake_engine.Echo(0, "wait"))
+    client.ask(fake_engine.Other(0, "other"))
+    words: list[object] = []
+    client.answered.connect(lambda answer: words.append(answer.value))
+    with qtbot.waitSignals([client.job_ended, client.result_arrived], timeout=20_000):
+        client.submit(request(client))
+    qtbot.waitUntil(lambda: not client.is_busy, timeout=20_000)
+    assert words == []
+
+
+@pytest.mark.parametrize("where", ["in flight", "waiting"])
+def test_a_job_can_be_stopped_wherever_it_is(
+    qtbot: QtBot, start: Callable[..., EngineClient], where: str
+) -> None:
+    client = start(fake_engine.working_engine)
+    with qtbot.waitSignal(client.progressed, timeout=20_000):
+        number = client.ask(fake_engine.Echo(0, "wait"))
+    if where == "waiting":
+        number = client.ask(fake_engine.Other(0, "other"))
+    with qtbot.waitSignal(client.job_ended, timeout=20_000) as end:
+        client.cancel(number)
+    assert end.args[0].stopped
+    assert end.args[0].generation == number
+
+
 def test_a_shutdown_leaves_no_process(start: Callable[..., EngineClient]) -> None:
     client = start(fake_engine.prompt_engine)
     pid = client.pid

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,3 +182,52 @@ def test_the_curves_open_with_their_numbers_and_follow_the_mask(
     with qtbot.waitSignal(session.client.finished, timeout=WAIT):
         session.controller.update(replace(session.controller.state, window=2))
     assert window.curve_plot().accessibleDescription() != before
+
+
+def test_the_engine_switch_gives_the_same_text_and_tells_how_fast_each_is(
+    qtbot: QtBot, session: Session
+) -> None:
+    window, client = session.window, session.client
+    texts = []
+    for backend, name in ((0, "torch"), (1, "ONNX Runtime")):
+        window.run_bar.backend.setCurrentIndex(backend)
+        qtbot.waitUntil(lambda: not client.is_busy, timeout=WAIT)
+        assert answer(session).engine.startswith(name)
+        session.controller.play()
+        qtbot.waitUntil(lambda: not client.is_busy, timeout=WAIT)
+        texts.append(session.controller.state.current.generated)
+        session.controller.scrub(0)
+        qtbot.waitUntil(lambda: not client.is_busy, timeout=WAIT)
+    assert len(texts[0]) > 10
+    assert texts[0] == texts[1]
+    told = window.facts.text()
+    assert "torch " in told
+    assert "ONNX " in told
+    assert told.count("tokens/s") == 2
+
+
+def test_a_model_is_exported_from_the_window_with_its_proof(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    session.exporting.open()
+    dialog = session.exporting.dialog
+    folder = tmp_path / "models"
+    folder.mkdir()
+    dialog.path.setText(str(folder / "story.onnx"))
+    with qtbot.waitSignal(session.workshop.answered, timeout=WAIT):
+        dialog.export.click()
+    assert "parity PASS" in dialog.sentence.text()
+    made = {path.name for path in folder.iterdir()}
+    assert made == {"story.onnx", "story.tokenizer.json", "story.parity.json"}
+
+
+def test_an_export_that_cannot_be_written_says_so(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    session.exporting.open()
+    dialog = session.exporting.dialog
+    dialog.path.setText(str(tmp_path / "missing" / "story.onnx"))
+    with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
+        dialog.export.click()
+    assert "missing" in dialog.sentence.text()
+    assert dialog.export.isEnabled()
