@@ -8,6 +8,7 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.exports import (
     BOUNDS,
     LOSSY_BOUNDS,
@@ -45,6 +46,9 @@ __all__ = [
     "LOSSY_BOUNDS",
     "Answer",
     "AttentionMaps",
+    "Check",
+    "CheckJob",
+    "CheckReport",
     "ExportJob",
     "Exported",
     "Family",
@@ -59,6 +63,7 @@ __all__ = [
     "ModelCard",
     "ParityCase",
     "ParityReport",
+    "Place",
     "Progress",
     "Reason",
     "RunRequest",
@@ -66,4 +71,5 @@ __all__ = [
     "Sampling",
     "Stack",
     "StepEvent",
+    "Verdict",
 ]

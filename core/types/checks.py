@@ -1,0 +1,88 @@
+"""Whether a model keeps to its mask: what is asked, and what each check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from core.types.jobs import Job
+from core.types.messages import RunRequest
+from core.types.models import Stack
+
+
+class Verdict(str, Enum):
+    """REFUSED: these sizes, or this family, cannot tell right from wrong."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    REFUSED = "REFUSED"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where two runs first part; layer and head count from 0, None where only the output differs.
+
+    ``position`` counts the tokens of the text that ``stack`` reads, pads left out.
+    """
+
+    position: int
+    stack: Stack | None = None
+    layer: int | None = None
+    head: int | None = None
+
+    def sentence(self) -> str:
+        """The place in words, layers and heads counted from 1."""
+        if self.stack is None or self.layer is None or self.head is None:
+            return f"the output at position {self.position}"
+        return (
+            f"{self.stack.value} layer {self.layer + 1}, head {self.head + 1},"
+            f" position {self.position}"
+        )
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its verdict, the largest absolute difference (None: not measured), and why.
+
+    ``sentence`` says what was done and what came out; ``place`` is where a FAIL first shows.
+    """
+
+    name: str
+    verdict: Verdict
+    sentence: str
+    difference: float | None = None
+    tolerance: float | None = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """All checks of one model under one mask."""
+
+    model: str
+    engine: str
+    mask: str
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True where no check failed."""
+        return all(check.verdict is not Verdict.FAIL for check in self.checks)
+
+    def sentence(self) -> str:
+        """The report in a line."""
+        count = {v: sum(check.verdict is v for check in self.checks) for v in Verdict}
+        line = f"{count[Verdict.PASS]} checks passed, {count[Verdict.FAIL]} failed"
+        refused = count[Verdict.REFUSED]
+        return line + (f", {refused} cannot be shown here" if refused else "")
+
+
+@dataclass(frozen=True)
+class CheckJob(Job):
+    """Check the model of ``run`` on the text and the mask of its shown row.
+
+    ``names`` limits the checks; empty means all of them.
+    """
+
+    run: RunRequest
+    names: tuple[str, ...] = ()
