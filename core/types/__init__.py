@@ -8,6 +8,14 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.flow import (
+    FlowEdges,
+    FlowJob,
+    FlowMethod,
+    FlowNode,
+    FlowResult,
+    FlowStack,
+)
 from core.types.jobs import Answer, Job, Progress
 from core.types.masks import (
     MaskKind,
@@ -36,6 +44,12 @@ __all__ = [
     "Answer",
     "AttentionMaps",
     "Family",
+    "FlowEdges",
+    "FlowJob",
+    "FlowMethod",
+    "FlowNode",
+    "FlowResult",
+    "FlowStack",
     "GenerateRequest",
     "HeadPattern",
     "HeadRef",
