@@ -76,12 +76,12 @@ class FlowStack:
     @property
     def levels(self) -> int:
         """Levels, the embedding included."""
-        return self.reach.shape[0]
+        return len(self.reach)
 
     @property
     def columns(self) -> int:
         """Columns ``S``, pads included."""
-        return self.reach.shape[1]
+        return int(self.reach.shape[1])
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class FlowEdges:
 
     def attention(self, n: int) -> Stack:
         """The stack of the attention that edge ``n`` belongs to."""
-        return tuple(Stack)[self.stack[n]]
+        return tuple(Stack)[int(self.stack[n])]
 
     def head_ref(self, n: int) -> HeadRef | None:
         """The head behind edge ``n``, None for a residual edge."""
