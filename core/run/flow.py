@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from core.mask.padding import real_tokens
 from core.mask.reach import upstream, upstream_across
 from core.mask.spec import only_row, whole
 from core.run.cancel import CancelToken
+from core.run.contract import Runs
 from core.run.flow_edges import Walked, strongest
 from core.run.rollout import Evidence, Values, by_value_norm, even, walk
 from core.run.validate import Model, check
@@ -23,15 +23,8 @@ from core.run.walls import Key, only_stack
 from core.types import FlowJob, FlowMethod, FlowResult, FlowStack, Inputs, Progress, Stack
 
 
-class Explains(Protocol):
-    """An engine that flow can be asked of: the one on torch and the one on ONNX Runtime."""
-
-    def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
-        """Run the row once and tell patterns, value norms and gradients; raises as `flow`."""
-
-
 def flow(
-    engine: Explains,
+    engine: Runs,
     job: FlowJob,
     cancel: CancelToken | None = None,
     progress: Callable[[Progress], None] | None = None,

@@ -22,6 +22,11 @@ from core.run.step import Tensors
 from core.run.walls import Key
 from core.types import Stack
 
+_EARLY = (
+    "The gradient is that of the logit as it is read after layer {} of {}, through the last norm"
+    " and the output matrix."
+)
+
 
 def climb(
     stack: LayerStack,
@@ -78,8 +83,8 @@ def evidence(
     capture : keeps the patterns; may stop the run.
     top : what the stack that makes the output is called.
     position : the column whose logit is explained.
-    depth : the level that the logit is read from, through the last norm and the head; None is the
-        last, and the logit then the model's own.
+    depth : the level that the logit is read from, through the last norm and the output matrix;
+        None is the last, and the logit then the model's own.
     token : the explained token; None is the likeliest of the whole model at ``position``.
     """
     climbed: dict[Stack, list[Tensor]] = {}
@@ -94,7 +99,8 @@ def evidence(
         norms = _norms(Stack.ENCODER, own.own) | _norms(Stack.CROSS, dict(enumerate(cache.cross)))
     given = tensors.ids, tensors.positions, tensors.mask, cache, tensors.cross_mask
     levels = climb(model.body, *given, watcher=capture)
-    depth = len(levels) - 1 if depth is None else depth
+    last = len(levels) - 1
+    depth = last if depth is None else depth
     climbed[top] = levels[: depth + 1]
     if token is None:
         token = int(_logits(model, levels[-1], position).argmax())
@@ -105,6 +111,7 @@ def evidence(
         norms=norms | _norms(top, cache.own),
         token=token,
         gradients=gradient_times_input(logit, climbed),
+        notes=() if depth == last else (_EARLY.format(depth, last),),
     )
 
 
