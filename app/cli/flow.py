@@ -17,7 +17,7 @@ from app.cli.values import whole
 from app.scene import Scene, scene
 from core.mask.padding import last_real
 from core.text.tokenizer import MASK, Tokenizer
-from core.types import FlowEdges, FlowJob, FlowMethod, FlowResult, FlowStack, Stack
+from core.types import LEAST_EDGE, FlowEdges, FlowJob, FlowMethod, FlowResult, FlowStack, Stack
 
 SHOWN_EDGES = 12
 """Edges that are printed; JSON has all."""
@@ -157,7 +157,7 @@ def _strongest(told: _Told, method: FlowMethod) -> str:
         )
         rows.append((f"{shares[n]:.3f}", name, query, key))
     if not rows:
-        return "No edge of attention carries as much as 0.002 of the output."
+        return f"No edge of attention carries {LEAST_EDGE} of the output."
     return table((used.value, "strongest edges", "query", "reads key"), rows)
 
 

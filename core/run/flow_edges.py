@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 
 from core.run.rollout import Flow, Values
 from core.run.walls import Key
-from core.types import FlowEdges, Stack
-
-LEAST = 0.002
-"""The smallest share of an edge that is kept: no layer has more than 500 such edges by a method."""
+from core.types import LEAST_EDGE, FlowEdges, Stack
 
 MOST = 4000
-"""The most edges that are kept."""
+"""The most edges that are kept; no layer has more than 500 of `LEAST_EDGE` by one method."""
 
 _NUMBER = {stack: number for number, stack in enumerate(Stack)}
 
@@ -32,7 +29,7 @@ class Walked:
 def strongest(
     patterns: Mapping[Key, NDArray[np.float32]], rollout: Walked, value_norm: Walked, levels: int
 ) -> FlowEdges:
-    """Edges whose share by either method is `LEAST` or more, the larger of the two deciding.
+    """Edges whose share by either method is `LEAST_EDGE` or more, the larger of the two deciding.
 
     ``patterns`` ``[H, Tq, S]`` name the head with the largest weight; ``levels`` are the encoder's.
     """
@@ -60,12 +57,12 @@ def _attention(
     by_rollout = rollout.flow.passed[key]
     by_norm = value_norm.flow.passed.get(key)
     heavy = by_rollout if by_norm is None else np.maximum(by_rollout, by_norm)
-    rows = np.flatnonzero(heavy >= LEAST)
+    rows = np.flatnonzero(heavy >= LEAST_EDGE)
     shares = by_rollout[rows, None] * rollout.weights[key][rows]
     norms = np.full_like(shares, np.nan)
     if by_norm is not None:
         norms = by_norm[rows, None] * value_norm.weights[key][rows]
-    at, keys = np.nonzero(np.fmax(shares, norms) >= LEAST)
+    at, keys = np.nonzero(np.fmax(shares, norms) >= LEAST_EDGE)
     heads = pattern[:, rows[at], keys].argmax(axis=0)
     found = shares[at, keys], norms[at, keys]
     return _table(key, rows[at], keys, heads, *found)
@@ -74,7 +71,7 @@ def _attention(
 def _residual(key: Key, rollout: Flow, value_norm: Flow) -> Values:
     shares = rollout.kept[key]
     norms = value_norm.kept.get(key, np.full_like(shares, np.nan))
-    rows = np.flatnonzero(np.fmax(shares, norms) >= LEAST)
+    rows = np.flatnonzero(np.fmax(shares, norms) >= LEAST_EDGE)
     return _table(key, rows, rows, np.full(len(rows), -1), shares[rows], norms[rows])
 
 

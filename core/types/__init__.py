@@ -9,6 +9,7 @@ columns, ``V`` vocabulary entries.
 """
 
 from core.types.flow import (
+    LEAST_EDGE,
     FlowEdges,
     FlowJob,
     FlowMethod,
@@ -41,6 +42,7 @@ from core.types.models import (
 )
 
 __all__ = [
+    "LEAST_EDGE",
     "Answer",
     "AttentionMaps",
     "Family",

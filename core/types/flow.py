@@ -18,6 +18,9 @@ from core.types.jobs import Job
 from core.types.messages import RunRequest
 from core.types.models import HeadRef, Stack
 
+LEAST_EDGE = 0.002
+"""The smallest share of an output that an edge must carry to be told."""
+
 
 class FlowMethod(str, Enum):
     """How the share of a node in an output is measured."""
@@ -86,7 +89,7 @@ class FlowStack:
 
 @dataclass(frozen=True)
 class FlowEdges:
-    """Edges that carry much of the flow, the strongest first; arrays ``[n]``.
+    """Edges that carry `LEAST_EDGE` of the output or more, the strongest first; arrays ``[n]``.
 
     Attributes
     ----------

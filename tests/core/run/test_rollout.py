@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from core.mask.intervals import RowIntervals
 from core.mask.reach import below, read_across
-from core.run.flow_edges import LEAST, Walked, strongest
+from core.run.flow_edges import Walked, strongest
 from core.run.rollout import by_value_norm, even, walk
-from core.types import FlowMethod, Stack
+from core.types import LEAST_EDGE, FlowMethod, Stack
 
 E, D, C = Stack.ENCODER, Stack.DECODER, Stack.CROSS
 quick = settings(deadline=None, max_examples=80)
@@ -184,11 +184,11 @@ def test_edges_carry_what_the_paths_through_them_carry(seed) -> None:
         if head is not None:
             own = patterns[D, head.layer][:, edges.query[n], edges.key[n]]
             assert own[head.head] == own.max()
-    strong = {edge: share for edge, share in carried.items() if share >= LEAST + 1e-6}
+    strong = {edge: share for edge, share in carried.items() if share >= LEAST_EDGE + 1e-6}
     assert strong.keys() <= found.keys()
     for edge, share in found.items():
         assert share == pytest.approx(carried[edge], abs=1e-6)
-        assert share >= LEAST - 1e-6
+        assert share >= LEAST_EDGE - 1e-6
     assert np.isnan(edges.value_norm).all()
     assert (np.diff(edges.shares(FlowMethod.GRADIENT)) <= 0).all()
 
