@@ -43,6 +43,11 @@ class Block:
         """Radius of a node."""
         return max(3.0, min(LARGEST_NODE, 0.3 * self.step, 0.3 * self.rise))
 
+    def bulge(self, column: int) -> float:
+        """Return how far attention of a column to itself swings out: inwards from the last one."""
+        out = min(20.0, 0.42 * self.step)
+        return -out if column == self.columns[-1] else out
+
     def has(self, node: FlowNode) -> bool:
         """Tell whether a node is shown here."""
         return node.stack is self.stack and node.column in self.columns
@@ -135,7 +140,8 @@ def curves(
         if shares[n] < least or low is None or high is None:
             continue
         start, end = low.point(lower), high.point(upper)
-        bulge = 0.42 * low.step if edges.head[n] >= 0 and start.x() == end.x() else 0.0
+        own = edges.head[n] >= 0 and lower.column == upper.column
+        bulge = low.bulge(lower.column) if own else 0.0
         across = low is not high
         path = _crossing(start, end, high.rise) if across else _rising(start, end, bulge)
         along = [path.pointAtPercent(t) for t in np.linspace(0.0, 1.0, _SAMPLES)]

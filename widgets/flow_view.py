@@ -33,7 +33,8 @@ _TIPS = {
         "How the share of a token in the output is measured.\n"
         "Rollout: heads averaged, half of every layer from the token's own residual.\n"
         "Value norm: the same, each weight times the norm of the value that it brings.\n"
-        "Gradient × input: what the token adds to the logit, or takes from it (minus)."
+        "Gradient × input: what the token adds to the logit, or takes from it (minus). It is\n"
+        "nearly 0 at the output itself: the norm that follows forgets how long a state is."
     ),
     "layer": "How many layers are looked through, from the first on",
     "least": "Edges that carry less than this of the output are hidden",

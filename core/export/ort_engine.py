@@ -21,7 +21,7 @@ from core.export.ort_flow import evidence
 from core.export.ort_model import Chunk, OrtModel, State
 from core.mask.padding import real_tokens
 from core.run.cancel import CancelToken
-from core.run.flow import checked
+from core.run.flow import checked, top_stack
 from core.run.prompt import appended, prompt
 from core.run.rollout import Evidence
 from core.run.surprise import surprise
@@ -139,8 +139,16 @@ class OrtEngine:
     def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
         """What `core.run.flow` is made of; an export computes no gradient, and a note says so."""
         model = self._model_for(job.run)
-        inputs, wanted = checked(model, job), (job.position, job.layer, job.token)
-        return evidence(model, inputs, *wanted, cancel=cancel)
+        inputs = checked(model, job)
+        return evidence(
+            model,
+            arrays_of(inputs),
+            top=top_stack(inputs),
+            position=job.position,
+            depth=job.layer,
+            token=job.token,
+            cancel=cancel,
+        )
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Floats, arrays_of
+from core.export.arrays import Arrays, Floats
 from core.export.ort_model import OrtModel, Seen, State
 from core.run.cancel import CancelToken
-from core.run.flow import top_stack
 from core.run.rollout import Evidence
 from core.run.walls import Key
-from core.types import Inputs, Stack
+from core.types import Stack
 
 NO_GRADIENT = "ONNX Runtime computes no gradient: choose torch to see gradient × input."
 NO_VALUES = (
@@ -22,26 +21,26 @@ NO_VALUES = (
 
 def evidence(
     model: OrtModel,
-    inputs: Inputs,
+    given: Arrays,
+    *,
+    top: Stack,
     position: int,
     depth: int | None = None,
     token: int | None = None,
-    *,
     cancel: CancelToken | None = None,
 ) -> Evidence:
     """Patterns and value norms of a run of one batch row over all its columns.
 
-    ``inputs`` hold one row; ``position``, ``depth`` and ``token`` as in `core.run.gradient`.
+    ``given`` holds one row under any bool masks; the rest is as in `core.run.gradient.evidence`.
     """
-    given, top = arrays_of(inputs), top_stack(inputs)
     state = model.begin(1, given.source, cancel)
     patterns: dict[Key, NDArray[np.float32]] = {}
     layers: dict[Stack, int] = {}
     if state.memory is not None:
         patterns |= _patterns(state.memory, Stack.ENCODER)
         layers[Stack.ENCODER] = len(state.memory.queries)
-    stop, rows = inputs.mask.filled, np.array([position])
-    chunk = model.chunk(state, given, stop, rows=rows, cancel=cancel)
+    rows = np.array([position])
+    chunk = model.chunk(state, given, given.ids.shape[1], rows=rows, cancel=cancel)
     for seen in chunk.seen:
         patterns |= _patterns(seen, Stack.CROSS if seen.stack is Stack.CROSS else top)
     layers[top] = model.config.layers if depth is None else depth

@@ -2,7 +2,8 @@
 
 The gradient is that of one logit with respect to the state of every column at every level, times
 that state, summed over the width (Shrikumar et al. 2016): signed, in logits. Attention is traced,
-so that a closed cell hands back a gradient of exactly 0.
+so that a closed cell hands back a gradient of exactly 0. At the level that the logit is read from
+it is nearly 0, since the norm that follows forgets how long a state is.
 """
 
 from __future__ import annotations

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 from export_cases import NAMES, inputs, request
 
-from core.export.ort_flow import NO_GRADIENT, NO_VALUES
+from core.export.arrays import arrays_of
+from core.export.ort_flow import NO_GRADIENT, NO_VALUES, evidence
+from core.mask.intervals import RowIntervals
+from core.mask.reach import below, read_across
 from core.run.flow import flow
+from core.run.rollout import by_value_norm, even, walk
 from core.types import FlowJob, FlowMethod, FlowResult, MaskKind, Stack
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -93,6 +97,34 @@ def test_what_the_model_has_not_is_named(onnx_engine) -> None:
         flow(onnx_engine, job)
     with pytest.raises(ValueError, match="layer is 9"):
         flow(onnx_engine, replace(job, position=1, layer=9))
+
+
+@pytest.mark.parametrize("name", ["decoder", "encoder", "encdec"])
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_leaves_the_cone_of_any_mask(onnx_engine, name, seed) -> None:
+    """Masks that no spec describes, with rows that may read nothing."""
+    rng = np.random.default_rng(seed)
+    given = arrays_of(inputs(name, 7))
+    given = replace(given, mask=rng.random(given.mask.shape) < 0.3)
+    if given.source is not None:
+        source = replace(given.source, mask=rng.random(given.source.mask.shape) < 0.5)
+        cross = rng.random(given.cross_mask.shape) < 0.2
+        given = replace(given, source=source, cross_mask=cross)
+    found = evidence(onnx_engine.model(name), given, top=Stack.DECODER, position=4)
+    layers = [RowIntervals.from_dense(given.mask[0, 0])] * found.depth[Stack.DECODER]
+    cone = {Stack.DECODER: below(layers, np.arange(7) == 4)}
+    sizes = {Stack.DECODER: 7}
+    if given.source is not None:
+        crossing = [RowIntervals.from_dense(given.cross_mask[0, 0])] * len(layers)
+        memory = read_across(crossing, cone[Stack.DECODER], 5)
+        own = [RowIntervals.from_dense(given.source.mask[0, 0])] * found.depth[Stack.ENCODER]
+        cone[Stack.ENCODER], sizes[Stack.ENCODER] = below(own, memory), 5
+    plain = {key: even(pattern) for key, pattern in found.patterns.items()}
+    normed = {key: by_value_norm(found.patterns[key], norm) for key, norm in found.norms.items()}
+    for weights in (plain, normed):
+        for stack, mass in walk(weights, found.depth, sizes, 4).mass.items():
+            assert (mass[~cone[stack]] == 0).all()
+            assert np.isfinite(mass).all()
 
 
 def test_torch_is_not_imported() -> None:
