@@ -257,6 +257,21 @@ def test_the_inputs_are_tinted_by_their_share(shown: Show, qtbot: QtBot) -> None
     assert asked.args == [5]
 
 
+def test_the_only_stack_of_an_encoder_makes_the_output(shown: Show, qtbot: QtBot) -> None:
+    result, labels = demo_flow()
+    own = replace(result.stacks[0], stack=E)
+    edges = replace(result.edges, stack=np.zeros_like(result.edges.stack))
+    view = FlowView()
+    view.set_flow(replace(result, stacks=(own,), edges=edges), {E: labels[D]})
+    shown(view, 700, 420)
+    assert not view.titles[E].isVisible()
+    at = view.strips[E].chip_rect(4).center().toPoint()
+    with qtbot.waitSignal(view.node_clicked) as asked:
+        qtbot.mouseClick(view.strips[E].viewport(), Qt.MouseButton.LeftButton, pos=at)
+    assert asked.args == [4]
+    assert view.canvas.selected == FlowNode(E, LAYERS, result.position)
+
+
 def test_a_source_token_makes_no_output(shown: Show, qtbot: QtBot) -> None:
     view = view_of(two=True)
     shown(view, 900, 460)

@@ -34,7 +34,7 @@ from core.types import (
 )
 
 models = pytest.mark.parametrize("name", MODELS)
-E, D, C = Stack.ENCODER, Stack.DECODER, Stack.CROSS
+E, D = Stack.ENCODER, Stack.DECODER
 quick = settings(deadline=None, max_examples=25)
 CPU = torch.device("cpu")
 
