@@ -137,7 +137,7 @@ def _inputs(told: _Told, stack: FlowStack, method: FlowMethod) -> str:
 
 
 def _share(share: float, method: FlowMethod) -> str:
-    return f"{share:+.3f}" if method is FlowMethod.GRADIENT else f"{share:.3f}"
+    return f"{share:+8.3f}" if method is FlowMethod.GRADIENT else f"{share:.3f}"
 
 
 def _strongest(told: _Told, method: FlowMethod) -> str:

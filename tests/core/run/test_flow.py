@@ -190,6 +190,48 @@ def test_nothing_outside_the_cone_has_any_share(engine: Engine, name: str, knobs
             assert result.stacks[-1].reach[-1].tolist() == [n == position for n in range(8)]
 
 
+@st.composite
+def any_job(draw: st.DrawFn) -> FlowJob:
+    """Any family, length, past, window, pads, prefix and documents that its model can run."""
+    name = draw(st.sampled_from(list(MODELS)))
+    kind = draw(st.sampled_from(MODELS[name][1]))
+    past = draw(st.integers(0, 5)) if kind.is_causal and kind is not MaskKind.PREFIX else 0
+    length, rows = draw(st.integers(1, 8)), draw(st.integers(1, 2))
+    filled = past + length
+    left = tuple(draw(st.integers(0, filled - 1)) for _ in range(rows))
+    right = tuple(draw(st.integers(0, filled - 1 - n)) for n in left)
+    tokens = [filled - a - b for a, b in zip(left, right, strict=True)]
+    knobs = {"kind": kind, "past": past, "window": draw(st.none() | st.integers(1, 9))}
+    if name != "encdec":
+        knobs |= {"left_pad": left, "right_pad": right}
+        cut = draw(st.integers(0, max(tokens) - 1))
+        knobs |= {"documents": (cut, max(tokens) - cut)} if cut else {}
+    if kind is MaskKind.PREFIX:
+        knobs["prefix"] = draw(st.integers(0, min(tokens)))
+    given = inputs(name, length, source=draw(st.integers(1, 6)), rows=rows, **knobs)
+    return asked(
+        name,
+        given,
+        draw(st.integers(0, filled - 1)),
+        row=draw(st.integers(0, rows - 1)),
+        layer=draw(st.none() | st.integers(1, LAYERS)),
+    )
+
+
+def test_no_family_and_no_knob_lets_anything_through(folder) -> None:
+    engine = Engine(folder)
+
+    @settings(deadline=None, max_examples=60)
+    @given(any_job())
+    def holds(job: FlowJob) -> None:
+        result = flow(engine, job)
+        assert_zero_outside(result)
+        top = result.stacks[-1].shares[FlowMethod.ROLLOUT]
+        assert top.sum(axis=1).max() == pytest.approx(1.0, abs=1e-5)
+
+    holds()
+
+
 @pytest.mark.parametrize(
     ("name", "knobs"),
     [
