@@ -49,7 +49,9 @@ def run(make: Callable[[], QWidget], size: tuple[int, int]) -> int:
     parser.add_argument("--dark", action="store_true", help="paint in the dark theme")
     parser.add_argument("--size", default=f"{size[0]}x{size[1]}", help="width x height, in pixels")
     parser.add_argument("--grab", help="write a PNG there and leave")
-    parser.add_argument("--three", action="store_true", help="show three stacks (head_wall)")
+    parser.add_argument(
+        "--three", action="store_true", help="show three stacks (head_wall, flow_view)"
+    )
     options = parser.parse_args()
     app = QApplication(sys.argv[:1])
     palette.apply(app, options.dark or palette.system_is_dark())

@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 from core.types import Reason
 from widgets.grid_labels import LabelFonts
 from widgets.palette import Theme, current, hatch_brush, mix
+from widgets.share_tint import paint_minus, tinted
 
 _CHIP = 24.0
 _LINE = 44.0
@@ -49,6 +50,7 @@ class TokenStripState:
     generated_from : first generated slot, None where nothing is generated.
     document_starts : slots at which a document after the first begins.
     selected : the slot whose query is shown, None for none.
+    shares : each slot's share in an output, by which it is tinted, or empty.
     """
 
     labels: tuple[str, ...]
@@ -60,6 +62,12 @@ class TokenStripState:
     generated_from: int | None = None
     document_starts: tuple[int, ...] = ()
     selected: int | None = None
+    shares: tuple[float, ...] = ()
+
+    @property
+    def largest(self) -> float:
+        """The share that is tinted in full."""
+        return max(map(abs, self.shares), default=0.0) or 1.0
 
     def is_pad(self, slot: int) -> bool:
         """Tell whether a slot holds a pad."""
@@ -139,6 +147,8 @@ class TokenStrip(QAbstractScrollArea):
             words.append("its key and value come from the cache")
         if state.is_generated(slot):
             words.append("generated")
+        if slot < len(state.shares):
+            words.append(f"share {state.shares[slot]:.3f}")
         return " · ".join(words)
 
     # -- layout
@@ -208,6 +218,8 @@ class TokenStrip(QAbstractScrollArea):
         selected = slot == state.selected
         pad = state.is_pad(slot)
         ground = theme.generated if state.is_generated(slot) else theme.chip
+        share = state.shares[slot] / state.largest if slot < len(state.shares) else 0.0
+        ground = tinted(ground, 0.5 * share, theme)
         if slot == self._hot:
             ground = mix(ground, theme.accent, 0.14)
         painter.setPen(QPen(theme.accent, 2.0) if selected else QPen(theme.hairline, 1.0))
@@ -222,6 +234,7 @@ class TokenStrip(QAbstractScrollArea):
             state.labels[slot], Qt.TextElideMode.ElideMiddle, chip.width() - 12.0
         )
         painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, text)
+        paint_minus(painter, QRectF(chip.left() + 3.0, chip.top() + 2.0, 8.0, 6.0), share, theme)
         if slot < state.cached:
             line = QRectF(chip.left() + 4.0, chip.bottom() - 1.0, chip.width() - 8.0, 2.5)
             painter.fillRect(line, theme.accent)

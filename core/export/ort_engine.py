@@ -17,16 +17,20 @@ from numpy.typing import NDArray
 from core.export.arrays import Arrays, arrays_of, likeliest
 from core.export.chance import draw
 from core.export.files import find
+from core.export.ort_flow import evidence
 from core.export.ort_model import Chunk, OrtModel, State
 from core.mask.padding import real_tokens
 from core.run.cancel import CancelToken
+from core.run.flow import checked, top_stack
 from core.run.prompt import appended, prompt
+from core.run.rollout import Evidence
 from core.run.surprise import surprise
 from core.run.validate import check, check_generates, check_row, out_of_training
 from core.run.walls import Walls, only_stack
 from core.text.special import EOS
 from core.types import (
     Family,
+    FlowJob,
     GenerateRequest,
     HeadPattern,
     HeadRef,
@@ -132,6 +136,20 @@ class OrtEngine:
         if self._kept is None or self._kept[0] != request.generation:
             return None
         return self._pattern(request.head, request.generation)
+
+    def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
+        """What `core.run.flow` is made of; an export computes no gradient, and a note says so."""
+        model = self._model_for(job.run)
+        inputs = checked(model, job)
+        return evidence(
+            model,
+            arrays_of(inputs),
+            top=top_stack(inputs),
+            position=job.position,
+            depth=job.layer,
+            token=job.token,
+            cancel=cancel,
+        )
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

@@ -55,5 +55,5 @@ class Capture(Walls):
             grow(self.scores, key, self._copied(trace.scores))
 
     def _copied(self, values: Tensor) -> NDArray[np.float32]:
-        copied: NDArray[np.float32] = values[self.row].float().cpu().numpy()
+        copied: NDArray[np.float32] = values[self.row].detach().float().cpu().numpy()
         return copied

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from core.run.cancel import CancelToken
-from core.types import GenerateRequest, HeadPattern, HeadRequest, RunRequest, RunResult, StepEvent
+from core.run.rollout import Evidence
+from core.types import (
+    FlowJob,
+    GenerateRequest,
+    HeadPattern,
+    HeadRequest,
+    RunRequest,
+    RunResult,
+    StepEvent,
+)
 
 
 class EngineError(RuntimeError):
@@ -16,8 +25,9 @@ class EngineError(RuntimeError):
 class Runs(Protocol):
     """An engine: `core.run.engine` on torch, `core.export.ort_engine` on ONNX Runtime.
 
-    ``run`` and ``generate`` raise ValueError for inputs that the model cannot take, `EngineError`
-    when the machine cannot do it (both with a sentence), and Cancelled when ``cancel`` was set.
+    ``run``, ``generate`` and ``evidence`` raise ValueError for inputs that the model cannot take,
+    `EngineError` when the machine cannot do it (both with a sentence), and Cancelled when
+    ``cancel`` was set.
     """
 
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
@@ -30,3 +40,6 @@ class Runs(Protocol):
         self, request: GenerateRequest, cancel: CancelToken | None = None
     ) -> Iterator[StepEvent]:
         """Generate token by token after one batch row; an event a token."""
+
+    def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
+        """Patterns, value norms and gradients of one row: what `core.run.flow` is made of."""

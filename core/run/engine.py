@@ -25,7 +25,10 @@ from core.run.cancel import CancelToken
 from core.run.capture import Capture
 from core.run.contract import EngineError
 from core.run.devices import pick
+from core.run.flow import checked, top_stack
+from core.run.gradient import evidence
 from core.run.prompt import appended, prompt
+from core.run.rollout import Evidence
 from core.run.sampling import draw
 from core.run.step import Tensors, begin, chunk, to_device
 from core.run.surprise import surprise
@@ -33,6 +36,7 @@ from core.run.validate import check, check_generates, check_row, out_of_training
 from core.run.walls import only_stack
 from core.text.special import EOS
 from core.types import (
+    FlowJob,
     GenerateRequest,
     HeadPattern,
     HeadRef,
@@ -76,7 +80,8 @@ class Engine:
         """A bundled model on a device, loaded once; raises ValueError for an unknown name."""
         key = (name, device, dtype)
         if key not in self._models:
-            self._models[key] = bundled.load(name, self._folder).to(device=device, dtype=dtype)
+            with torch.inference_mode(False):  # Weights made inside could have no gradients.
+                self._models[key] = bundled.load(name, self._folder).to(device=device, dtype=dtype)
         return self._models[key]
 
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
@@ -129,6 +134,23 @@ class Engine:
         if self._kept is None or self._kept.generation != request.generation:
             return None
         return self._pattern(request.head, request.generation)
+
+    def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
+        """What `core.run.flow` is made of; in float32, as half gradients would overflow."""
+        run = job.run
+        device, _ = pick(run.device, run.dtype)
+        with _memory_told(device):
+            model = self.model(run.model, device, torch.float32)
+            inputs = checked(model, job)
+            return evidence(
+                model,
+                to_device(inputs, device),
+                Capture(cancel=cancel, only=only_stack(inputs)),
+                top=top_stack(inputs),
+                position=job.position,
+                depth=job.layer,
+                token=job.token,
+            )
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

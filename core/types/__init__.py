@@ -8,21 +8,19 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
-from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
-from core.types.exports import (
-    BOUNDS,
-    LOSSY_BOUNDS,
-    Exported,
-    ExportJob,
-    ParityCase,
-    ParityReport,
+from core.types.checks import Check, CheckReport, Place, Verdict
+from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
+from core.types.flow import (
+    LEAST_EDGE,
+    FlowEdges,
+    FlowJob,
+    FlowMethod,
+    FlowNode,
+    FlowResult,
+    FlowStack,
 )
 from core.types.jobs import Answer, Job, Progress
-from core.types.masks import (
-    MaskKind,
-    MaskSpec,
-    Reason,
-)
+from core.types.masks import MaskKind, MaskSpec, Reason
 from core.types.messages import (
     AttentionMaps,
     GenerateRequest,
@@ -34,24 +32,25 @@ from core.types.messages import (
     Sampling,
     StepEvent,
 )
-from core.types.models import (
-    Family,
-    HeadRef,
-    ModelCard,
-    Stack,
-)
+from core.types.models import Family, HeadRef, ModelCard, Stack
 
 __all__ = [
     "BOUNDS",
+    "LEAST_EDGE",
     "LOSSY_BOUNDS",
     "Answer",
     "AttentionMaps",
     "Check",
-    "CheckJob",
     "CheckReport",
     "ExportJob",
     "Exported",
     "Family",
+    "FlowEdges",
+    "FlowJob",
+    "FlowMethod",
+    "FlowNode",
+    "FlowResult",
+    "FlowStack",
     "GenerateRequest",
     "HeadPattern",
     "HeadRef",

@@ -10,7 +10,8 @@ import torch
 from run_cases import GENERATORS, MODELS, inputs, request
 
 from core.run.engine import Engine
-from core.types import GenerateRequest, Inputs, Sampling
+from core.run.flow import flow
+from core.types import FlowJob, GenerateRequest, Inputs, Sampling
 
 pytestmark = [
     pytest.mark.gpu,
@@ -53,3 +54,15 @@ def test_a_text_generated_on_the_gpu_is_the_one_of_the_cpu(
         for d in ("cpu", "cuda")
     ]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_flow_on_the_gpu_is_the_flow_on_the_cpu(engine: Engine, name: str) -> None:
+    """Also where the run that is shown is one of half precision."""
+    job = FlowJob(1, request(name, case(name), row=1), 5)
+    there = replace(job.run, device="cuda", dtype="float16")
+    one, other = flow(engine, job), flow(engine, replace(job, run=there))
+    for mine, theirs in zip(one.stacks, other.stacks, strict=True):
+        for method, shares in mine.shares.items():
+            np.testing.assert_allclose(theirs.shares[method], shares, atol=1e-3, rtol=1e-2)
+            assert (theirs.shares[method][~theirs.reach] == 0).all()
