@@ -5,7 +5,6 @@ from __future__ import annotations
 STYLE_SHEET = """
 QToolBar { border: none; padding: 6px 8px 4px 8px; }
 QMainWindow::separator { background: transparent; width: 6px; height: 6px; }
-QDockWidget { titlebar-close-icon: none; }
 QDockWidget::title { padding: 3px 10px; text-align: left; }
 QFrame[card="true"] {
     background: @card; border: 1px solid @hairline; border-radius: 8px;

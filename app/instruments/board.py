@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,6 +19,9 @@ from core.text.tokenizer import Tokenizer
 from core.types import Answer, Job, Progress
 from widgets.job_bar import JobBar
 
+PATIENCE_S = 0.3
+"""What is answered sooner shows no progress."""
+
 
 @dataclass
 class _Place:
@@ -30,6 +34,7 @@ class _Place:
     asked: tuple[Job, View] | None = None
     """The last job, and the view that it is about; forgotten where it has no answer."""
     generation: int = 0
+    since: float = 0.0
     is_made: bool = False
 
 
@@ -110,7 +115,7 @@ class Board(QObject):
         elif again or place.asked is None or place.asked[0] != job:
             place.asked = (job, view)
             place.instrument.await_answer()
-            place.generation = place.client.ask(job)
+            place.generation, place.since = place.client.ask(job), time.monotonic()
 
     def _is_open(self, place: _Place) -> bool:
         return place.is_made and place.dock.isVisible()
@@ -156,7 +161,7 @@ class Board(QObject):
     @Slot(object)
     def _on_progressed(self, progress: Progress) -> None:
         place = self._of(progress.generation)
-        if place is not None:
+        if place is not None and time.monotonic() - place.since > PATIENCE_S:
             place.bar.set_progress(progress.sentence, progress.share)
 
     @Slot(object)

@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from app.instruments.base import Instrument
+from app.instruments.checks import Checks
+from app.instruments.flow import Flow
 
-INSTRUMENTS: tuple[type[Instrument], ...] = ()
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks)

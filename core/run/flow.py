@@ -20,14 +20,14 @@ from core.run.flow_edges import Walked, strongest
 from core.run.rollout import Evidence, Values, by_value_norm, even, walk
 from core.run.validate import Model, check
 from core.run.walls import Key, only_stack
-from core.types import FlowJob, FlowMethod, FlowResult, FlowStack, Inputs, Progress, Stack
+from core.types import FlowJob, FlowMethod, FlowResult, FlowStack, Inputs, Stack
 
 
 def flow(
     engine: Runs,
     job: FlowJob,
     cancel: CancelToken | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[str, float], None] | None = None,
 ) -> FlowResult:
     """What made the output of ``job.position``: reach, shares by every method, strongest edges.
 
@@ -44,9 +44,10 @@ def flow(
         when ``cancel`` was set.
     """
     started = time.perf_counter()
-    _tell(progress, job, "Running the model", 0.0)
+    tell = progress or _nobody
+    tell("running the model", 0.0)
     found = engine.evidence(job, cancel)
-    _tell(progress, job, "Following the paths", 0.7)
+    tell("following the paths", 0.7)
     inputs = one_row(job.run.inputs, job.run.row)
     reach = _reach(inputs, job.position, found.depth)
     sizes = {stack: cone.shape[1] for stack, cone in reach.items()}
@@ -67,7 +68,7 @@ def flow(
         stacks.append(FlowStack(stack, cone, shares))
     encoder = found.depth[Stack.ENCODER] + 1 if len(found.depth) > 1 else 0
     edges = strongest(found.patterns, rollout, value_norm, encoder)
-    _tell(progress, job, "Done", 1.0)
+    tell("done", 1.0)
     return FlowResult(
         generation=job.generation,
         position=job.position,
@@ -144,8 +145,5 @@ def _notes(inputs: Inputs, job: FlowJob) -> tuple[str, ...]:
     return (f"Column {job.position} is a pad: what comes out there is never scored.",)
 
 
-def _tell(
-    progress: Callable[[Progress], None] | None, job: FlowJob, sentence: str, share: float
-) -> None:
-    if progress is not None:
-        progress(Progress(job.generation, sentence, share))
+def _nobody(sentence: str, share: float) -> None:
+    """Whom progress is told where nobody asks."""

@@ -8,7 +8,7 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
-from core.types.checks import Check, CheckReport, Place, Verdict
+from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -41,6 +41,7 @@ __all__ = [
     "Answer",
     "AttentionMaps",
     "Check",
+    "CheckJob",
     "CheckReport",
     "ExportJob",
     "Exported",

@@ -1,0 +1,170 @@
+"""What a model was checked for: a line a check, with its verdict, its number and its reason."""
+
+from __future__ import annotations
+
+import sys
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.types import Check, CheckReport, Place, Stack, Verdict
+from widgets.palette import current
+
+_HEADER = ("check", "verdict", "difference", "allowed", "what was found")
+_MARKS = {Verdict.PASS: "✓ PASS", Verdict.FAIL: "✗ FAIL", Verdict.REFUSED: "– not shown"}
+"""Verdicts differ by mark and word, not by colour alone."""
+
+
+class CheckList(QWidget):
+    """The report, a button that makes it, and a click on a failure that leads to its place.
+
+    Signals
+    -------
+    check_requested : the button was pressed. place_picked : a `Place` to look at.
+    copy_requested : the report shall go to the clipboard.
+    """
+
+    check_requested = Signal()
+    place_picked = Signal(object)
+    copy_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._report: CheckReport | None = None
+        self.verify = QPushButton("Verify")
+        self.verify.setToolTip("Run every check on this model, this text and this mask")
+        self.copy = QPushButton("Copy report")
+        self.copy.setEnabled(False)
+        for button in (self.verify, self.copy):
+            button.setProperty("pill", True)
+        self.summary = QLabel()
+        self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.summary.setWordWrap(True)
+        self.table = QTableWidget(0, len(_HEADER))
+        self.table.setHorizontalHeaderLabels(list(_HEADER))
+        self.table.verticalHeader().hide()
+        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.table.setAccessibleName("Checks")
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(len(_HEADER) - 1, QHeaderView.ResizeMode.Stretch)
+        self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self._lay_out()
+        self.verify.clicked.connect(self.check_requested)
+        self.copy.clicked.connect(self.copy_requested)
+        self.table.itemActivated.connect(self._on_item_chosen)
+        self.table.itemClicked.connect(self._on_item_chosen)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self.verify)
+        top.addWidget(self.summary, 1)
+        top.addWidget(self.copy)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(top)
+        layout.addWidget(self.table, 1)
+
+    # -- told from outside: never emits
+
+    def set_report(self, report: CheckReport, *, stale: bool = False) -> None:
+        """Show a report; a stale one is of a view that is no longer on screen."""
+        self._report = report
+        old = " This report is of an earlier view." if stale else ""
+        where = f"{report.model} on {report.engine}, {report.mask}"
+        self.summary.setText(f"{where}: {report.sentence()}.{old}")
+        self.table.setRowCount(len(report.checks))
+        for row, check in enumerate(report.checks):
+            self._fill(row, check)
+        self.copy.setEnabled(True)
+        self.table.setEnabled(not stale)
+
+    def set_empty(self, sentence: str) -> None:
+        """Show a sentence and no report."""
+        self._report = None
+        self.summary.setText(sentence)
+        self.table.setRowCount(0)
+        self.copy.setEnabled(False)
+
+    def set_sentence(self, sentence: str) -> None:
+        """Say something and keep the report that is there."""
+        self.summary.setText(sentence)
+
+    @property
+    def report(self) -> CheckReport | None:
+        """The report that is shown."""
+        return self._report
+
+    def _fill(self, row: int, check: Check) -> None:
+        theme = current()
+        colors = {Verdict.PASS: theme.good, Verdict.FAIL: theme.error}
+        place = check.place is not None
+        tip = "Click: show the place in the window." if place else check.sentence
+        figures = [_figure(check.difference), _figure(check.tolerance)]
+        cells = [check.name, _MARKS[check.verdict], *figures, check.sentence]
+        for column, text in enumerate(cells):
+            item = QTableWidgetItem(text)
+            item.setToolTip(tip)
+            if column == 1:
+                item.setForeground(colors.get(check.verdict, theme.muted))
+            elif check.verdict is Verdict.REFUSED:
+                item.setForeground(theme.muted)
+            self.table.setItem(row, column, item)
+
+    def _on_item_chosen(self, item: QTableWidgetItem) -> None:
+        if self._report is not None:
+            place = self._report.checks[item.row()].place
+            if place is not None:
+                self.place_picked.emit(place)
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else ("0" if value == 0 else f"{value:.1e}")
+
+
+def demo_report() -> CheckReport:
+    """Return a report with every verdict."""
+    place = Place(3, Stack.DECODER, 1, 2)
+    return CheckReport(
+        "prefix",
+        "torch",
+        "prefix mask, 20 tokens, prefix 6",
+        (
+            Check("weights", Verdict.PASS, "No head puts weight on a closed cell.", 0.0, 0.0),
+            Check(
+                "boundary",
+                Verdict.FAIL,
+                "Changing token 5 moves the output at 3, which may not depend on it: first in"
+                f" {place.sentence()}.",
+                0.31,
+                2e-4,
+                place,
+            ),
+            Check("documents", Verdict.REFUSED, "3 tokens cannot be two documents: 4 can."),
+        ),
+    )
+
+
+def make_demo() -> QWidget:
+    """Return a report in which one check fails."""
+    view = CheckList()
+    view.set_report(demo_report())
+    return view
+
+
+if __name__ == "__main__":
+    from widgets.demo import run
+
+    sys.exit(run(make_demo, (640, 260)))
