@@ -8,14 +8,11 @@ from pathlib import Path
 from core import paths
 from core.export.jobs import export_job
 from core.export.ort_engine import OrtEngine
-from core.export.ort_subject import OrtSubject
 from core.export.store import kept
 from core.run.cancel import CancelToken
+from core.run.checks.engines import subject_of
 from core.run.checks.run import check
-from core.run.checks.subject import Subject
-from core.run.checks.torch_subject import TorchSubject
 from core.run.contract import Runs
-from core.run.devices import pick
 from core.run.engine import Engine
 from core.run.flow import flow
 from core.types import CheckJob, ExportJob, FlowJob, Job, RunRequest
@@ -58,14 +55,6 @@ class Engines:
             place.make(progress, cancel)
         self._exported[model] = place.path
 
-    def _subject(self, run: RunRequest, progress: Progress, cancel: CancelToken) -> Subject:
-        """What is checked: the model of a run on its engine."""
-        self.of(run, progress, cancel)
-        if run.backend == "onnx":
-            return OrtSubject(self.onnx.model(run.model, run.device), run.model, cancel)
-        model = self.torch.model(run.model, *pick(run.device, run.dtype))
-        return TorchSubject(model, run.model, cancel)
-
     def work(self, job: Job, progress: Progress, cancel: CancelToken) -> object:
         """Answer a job of an instrument; a new kind of job is one line here."""
         if isinstance(job, ExportJob):
@@ -73,7 +62,7 @@ class Engines:
         if isinstance(job, FlowJob):
             return flow(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):
-            subject = self._subject(job.run, progress, cancel)
+            subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row
             return check(subject, inputs, row, names=job.names, progress=progress, cancel=cancel)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

@@ -18,11 +18,16 @@ from core.types import Family, MaskKind, ModelCard
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
+def add_reading(parser: argparse.ArgumentParser, *, text_needed: bool = True) -> None:
     """Add the options that say which model reads what, and under which mask."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="a name that `maskscope models` lists, or a FILE.onnx")
-    add("--text", action="append", required=True, help="the text; once more for another batch row")
+    add(
+        "--text",
+        action="append",
+        required=text_needed,
+        help="the text; once more for another batch row",
+    )
     add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
     add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
     kinds = [kind.value for kind in _FAMILY]

@@ -1,0 +1,107 @@
+"""``maskscope check``: whether a model keeps to its mask, and where it first does not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from app.cli.models import add_json, model_card
+from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
+from app.cli.reading import engine, request
+from app.scene import scene
+from app.state import SAMPLES
+from core.types import CheckReport
+
+_HELP = """Run a model on a text under a mask, and check that it keeps to it.
+
+Weights on closed cells, causality and every other boundary of the declared mask, the prefix,
+padding, packed documents, the cache at every offset, the rows of a batch, and that two runs agree.
+Exit code 1 where a check fails. Without --text a sample sentence is read.
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "check",
+        help="check that a model keeps to its mask",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_reading(parser, text_needed=False)
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="CHECK", help="run this check alone; again"
+    )
+    add_json(parser)
+    parser.set_defaults(command=command)
+
+
+def command(args: argparse.Namespace) -> int:
+    """Check, and print or write the report; 1 where a check fails."""
+    if args.json not in (None, STANDARD_OUTPUT):
+        check_target(args.json)
+    if args.text is None:
+        sample = SAMPLES[model_card(args.model).family]
+        args.text = [sample.text]
+        args.target = args.target or ([sample.target] if sample.target else None)
+    state = view_state(args)
+    shown = scene(state, tokenizer(state.model))
+    with engine(state.model, args.backend) as runs:
+        from core.run.checks.engines import subject_of
+        from core.run.checks.run import check
+
+        asked = request(state, shown)
+        subject = subject_of(runs, asked)
+        report = check(subject, shown.inputs, shown.row, names=args.only, progress=_progress)
+    _progress("", 1.0)
+    if args.json is not None:
+        deliver(to_json(as_plain(report)), args.json)
+    else:
+        print(as_table(report))
+    return 0 if report.passed else 1
+
+
+def _progress(sentence: str, share: float) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{sentence}", end="", file=sys.stderr, flush=True)
+
+
+def as_plain(report: CheckReport) -> dict[str, Any]:
+    """The report as JSON: layers and heads counted from 1, as in its sentences."""
+    checks = []
+    for check in report.checks:
+        plain = asdict(check) | {"verdict": check.verdict.value}
+        place = check.place
+        if place is not None:
+            plain["place"] = {
+                "stack": place.stack.value if place.stack else None,
+                "layer": None if place.layer is None else place.layer + 1,
+                "head": None if place.head is None else place.head + 1,
+                "position": place.position,
+            }
+        checks.append(plain)
+    return {
+        "model": report.model,
+        "engine": report.engine,
+        "mask": report.mask,
+        "passed": report.passed,
+        "checks": checks,
+    }
+
+
+def as_table(report: CheckReport) -> str:
+    """What is printed: a line a check."""
+    rows = [
+        (
+            check.name,
+            check.verdict.value,
+            "" if check.difference is None else f"{check.difference:.1e}",
+            check.sentence,
+        )
+        for check in report.checks
+    ]
+    head = f"{report.model} on {report.engine}, {report.mask}: {report.sentence()}"
+    return "\n".join([head, "", table(("check", "verdict", "difference", "what was found"), rows)])
