@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.gui import Session
 from core.types import Family, MaskKind, RunResult, Stack
 
 WAIT = 60_000
-
-
-@pytest.fixture
-def session(qtbot: QtBot, qapp: QApplication) -> Iterator[Session]:
-    made = Session(Family.DECODER, "light")
-    qtbot.addWidget(made.window)
-    with qtbot.waitExposed(made.window):
-        made.window.show()
-    with qtbot.waitSignal(made.client.finished, timeout=WAIT):
-        made.controller.start()
-    yield made
-    made.window.close()
-    made.deleteLater()
 
 
 def answer(session: Session) -> RunResult:

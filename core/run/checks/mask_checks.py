@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.mask.dense import dense
+from core.mask.padding import real_tokens
 from core.mask.spec import document_starts
 from core.run.checks.bench import Bench, Pair, refused, shown, spread
 from core.run.checks.parting import Rows, difference, in_order
@@ -33,14 +34,15 @@ def attention(bench: Bench) -> Check:
     largest = 0.0
     for key in sorted(reading.patterns, key=in_order):
         pattern, open_cells = reading.patterns[key], _declared(inputs, key, bench)
-        on_closed = np.where(open_cells, 0.0, pattern)
-        sums = np.abs(pattern.sum(axis=-1) - open_cells.any(axis=-1))
+        real = real_tokens(_queries(inputs, key))[:, None, :]  # What a pad reads is never scored.
+        on_closed = np.where(open_cells | ~real[..., None], 0.0, pattern)
+        sums = np.where(real, np.abs(pattern.sum(axis=-1) - open_cells.any(axis=-1)), 0.0)
         for found, why in ((on_closed.max(axis=-1), _LEAKS), (sums, _SUMS)):
             limit = 0.0 if why is _LEAKS else _SUM
             bad = ~(found <= limit)
             if bad.any():
                 row, head, query = (int(n) for n in np.argwhere(bad)[0])
-                place = Place(query - _left(inputs, key, row), *key, head)
+                place = Place(query - _queries(inputs, key).left_pad[row], *key, head)
                 sentence = f"{why} in {place.sentence()}."
                 return Check(name, Verdict.FAIL, sentence, float(np.nanmax(found)), limit, place)
         largest = max(largest, float(on_closed.max()))
@@ -64,11 +66,11 @@ def _declared(inputs: Inputs, key: Key, bench: Bench) -> NDArray[np.bool_]:
     return dense(spec)
 
 
-def _left(inputs: Inputs, key: Key, row: int) -> int:
-    reads_source = key[0] is Stack.ENCODER and inputs.source_mask is not None
-    spec = inputs.source_mask if reads_source else inputs.mask
-    assert spec is not None
-    return spec.left_pad[row]
+def _queries(inputs: Inputs, key: Key) -> MaskSpec:
+    """The mask whose columns are the queries of a stack."""
+    if key[0] is Stack.ENCODER and inputs.source_mask is not None:
+        return inputs.source_mask
+    return inputs.mask
 
 
 def reach(open_cells: NDArray[np.bool_], layers: int) -> NDArray[np.bool_]:

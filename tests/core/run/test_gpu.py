@@ -9,6 +9,9 @@ import pytest
 import torch
 from run_cases import GENERATORS, MODELS, inputs, request
 
+from core.checkpoints import bundled
+from core.run.checks.run import check
+from core.run.checks.torch_subject import TorchSubject
 from core.run.engine import Engine
 from core.run.flow import flow
 from core.types import FlowJob, GenerateRequest, Inputs, Sampling
@@ -66,3 +69,10 @@ def test_a_flow_on_the_gpu_is_the_flow_on_the_cpu(engine: Engine, name: str) -> 
         for method, shares in mine.shares.items():
             np.testing.assert_allclose(theirs.shares[method], shares, atol=1e-3, rtol=1e-2)
             assert (theirs.shares[method][~theirs.reach] == 0).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_checks_pass_on_the_gpu(folder, name):
+    model = bundled.load(name, folder).to("cuda")
+    report = check(TorchSubject(model, name), case(name))
+    assert report.passed, report.checks

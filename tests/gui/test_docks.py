@@ -1,0 +1,131 @@
+"""Instruments in the real window: opened, followed, answered by the real engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.gui import Session
+from app.instruments.checks import Checks
+from app.instruments.flow import Flow
+from core.types import Family, FlowMethod, FlowResult, HeadRef, Place, Stack, Verdict
+from tests.gui.conftest import WAIT
+
+
+def opened(qtbot: QtBot, session: Session, name: str) -> object:
+    """Open a dock and wait for its first answer."""
+    place = session.board.places[name]
+    with qtbot.waitSignal(place.client.answered, timeout=WAIT):
+        session.board.open(name)
+        if not place.instrument.follows:
+            place.instrument.asked.emit()
+    return place.instrument
+
+
+def flow_of(instrument: Flow) -> FlowResult:
+    result = instrument._flow._result
+    assert result is not None
+    return result
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_the_flow_follows_the_view_in_every_family(
+    qtbot: QtBot, session: Session, family: Family
+) -> None:
+    flow = opened(qtbot, session, "flow")
+    assert isinstance(flow, Flow)
+    if family is not Family.DECODER:
+        with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+            session.controller.pick_family(family)
+    result = flow_of(flow)
+    spec = session.controller.scene.inputs.mask
+    assert result.stacks[-1].columns == spec.filled
+    assert (len(result.stacks) == 2) == (family is Family.ENCODER_DECODER)
+    for stack in result.stacks:
+        shares = stack.shares[FlowMethod.ROLLOUT]
+        assert (shares[~stack.reach] == 0).all()
+        assert shares.sum() > 0
+
+
+def test_another_query_is_another_question_and_a_click_on_a_node_selects_it(
+    qtbot: QtBot, session: Session
+) -> None:
+    flow = opened(qtbot, session, "flow")
+    assert isinstance(flow, Flow)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        flow._flow.node_clicked.emit(5)
+    assert session.controller.state.cell == (5, 5)
+    assert flow_of(flow).position == 5
+    flow._flow.edge_clicked.emit(HeadRef(Stack.DECODER, 2, 1), (4, 3))
+    assert session.controller.state.head == HeadRef(Stack.DECODER, 2, 1)
+    assert session.controller.state.cell == (4, 3)
+
+
+def test_what_is_in_the_cache_cannot_be_selected_and_says_so(
+    qtbot: QtBot, session: Session
+) -> None:
+    flow = opened(qtbot, session, "flow")
+    assert isinstance(flow, Flow)
+    past = session.window.form.knobs["past"].slider
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        past.setFocus()
+        qtbot.keyClick(past, Qt.Key.Key_PageUp)
+    cached = session.controller.state.past
+    assert cached > 0
+    before = session.controller.state
+    flow._flow.node_clicked.emit(0)
+    assert session.controller.state == before
+    assert "in the cache" in session.window.sentence.text()
+
+
+def test_a_run_that_is_refused_empties_the_flow(qtbot: QtBot, session: Session) -> None:
+    opened(qtbot, session, "flow")
+    with qtbot.waitSignal(session.client.failed, timeout=WAIT):
+        session.window.text.setText("word " * 600)
+        session.window.text.textEdited.emit(session.window.text.text())
+    flow = session.board.places["flow"].instrument
+    assert isinstance(flow, Flow)
+    assert flow._flow._result is None
+
+
+def test_a_closed_dock_asks_nothing(qtbot: QtBot, session: Session) -> None:
+    opened(qtbot, session, "flow")
+    session.board.places["flow"].dock.close()
+    asked: list[object] = []
+    session.client.answered.connect(asked.append)
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.pick_family(Family.PREFIX)
+    qtbot.waitUntil(lambda: not session.client.is_busy, timeout=WAIT)
+    assert asked == []
+
+
+def test_verify_reports_and_a_place_leads_to_its_head(qtbot: QtBot, session: Session) -> None:
+    checks = opened(qtbot, session, "checks")
+    assert isinstance(checks, Checks)
+    report = checks.report
+    assert report is not None
+    assert report.passed
+    assert report.model == "decoder"
+    checks._list.place_picked.emit(Place(3, Stack.DECODER, 1, 2))
+    assert session.controller.state.head == HeadRef(Stack.DECODER, 1, 2)
+    assert session.controller.state.cell == (3, 3)
+    checks._list.copy.click()
+    told = QApplication.clipboard().text()
+    assert told.startswith("decoder on torch, causal mask, 16 tokens: ")
+    assert told.count(Verdict.PASS.value) >= 6
+
+
+def test_the_mask_follows_while_verify_works(qtbot: QtBot, session: Session) -> None:
+    place = session.board.places["checks"]
+    session.board.open("checks")
+    place.instrument.asked.emit()
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.pick_family(Family.PREFIX)
+    answer = session.controller.answer
+    assert answer is not None
+    assert np.isfinite(answer.top_probs).all()
+    with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
+        place.client.cancel(place.generation)

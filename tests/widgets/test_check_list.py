@@ -1,0 +1,48 @@
+"""The list of checks: marks, numbers, and where a click on a failure leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from widgets.check_list import CheckList, demo_report
+
+
+def test_a_line_a_check_with_mark_number_and_reason(shown: Callable[..., None]) -> None:
+    view = CheckList()
+    shown(view, 640, 260)
+    view.set_report(demo_report())
+    lines = [[view.table.item(row, column).text() for column in range(5)] for row in range(3)]
+    assert lines[0][:4] == ["weights", "✓ PASS", "0", "0"]
+    assert lines[1][:4] == ["boundary", "✗ FAIL", "3.1e-01", "2.0e-04"]
+    assert lines[2][:4] == ["documents", "– not shown", "", ""]
+    assert "1 checks passed, 1 failed, 1 cannot be shown here" in view.summary.text()
+    assert view.copy.isEnabled()
+
+
+def test_a_click_on_a_failure_leads_to_its_place_and_on_others_nowhere(
+    qtbot: QtBot, shown: Callable[..., None]
+) -> None:
+    view = CheckList()
+    shown(view, 640, 260)
+    view.set_report(demo_report())
+    places = []
+    view.place_picked.connect(places.append)
+    for row in (0, 1, 2):
+        point = view.table.visualItemRect(view.table.item(row, 0)).center()
+        qtbot.mouseClick(view.table.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert places == [demo_report().checks[1].place]
+
+
+def test_a_sentence_keeps_the_report_and_emptying_drops_it(qtbot: QtBot) -> None:
+    view = CheckList()
+    qtbot.addWidget(view)
+    view.set_report(demo_report())
+    view.set_sentence("Stopped.")
+    assert view.report == demo_report()
+    view.set_empty("Verify runs every check.")
+    assert view.report is None
+    assert view.table.rowCount() == 0
+    assert not view.copy.isEnabled()
