@@ -111,7 +111,8 @@ def _cell(style: Style, shape: tuple[int, int], room: tuple[float, float]) -> tu
     """Square, and at most two lines of text high; a mask of few rows gets rows of a line."""
     rows, cols = shape
     line = 1.3 * style.label
-    wide = max(min(room[0] / cols, 2 * line), 1e-3)
+    room = (max(room[0], 4.0), max(room[1], 4.0))
+    wide = min(room[0] / cols, 2 * line)
     high = wide if wide * rows > 4 * line else max(wide, min(line, 4 * line / rows))
     if high * rows > room[1]:
         high = room[1] / rows
@@ -144,7 +145,7 @@ def _margins(style: Style, rows: Axis, cols: Axis, box: Box) -> tuple[float, flo
     upright = _longest(style, cols, size)
     if upright and _is_level(style, cols, box):
         upright = 1.1 * size
-    name = 1.5 * style.small
+    name = 1.7 * style.small
     return (
         across + (GAP if across else 0.0) + (name if rows.name else 0.0) + 0.5,
         upright + (GAP if upright else 0.0) + (name if cols.name else 0.0) + 0.5,

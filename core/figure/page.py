@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from core.figure.style import Measure, Style
+from core.figure.style import Measure, Style, in_words
 from core.types.figure import Cells, Curve, Figure, Mark, Polygon, Polyline, Text
 
 MARGIN = 4.0
@@ -52,7 +52,13 @@ def room(style: Style, below: Sequence[Block] = (), *, gap: float = 6.0) -> tupl
 def page(
     style: Style, blocks: Sequence[Block], parameters: dict[str, str], *, gap: float = 6.0
 ) -> Figure:
-    """The title and the blocks below each other, each in the middle of the page."""
+    """The title and the blocks below each other, each in the middle of the page.
+
+    Raises
+    ------
+    ValueError
+        where they do not fit, with the size that they need.
+    """
     marks: list[Mark] = []
     y = MARGIN
     for block in (*_heading(style), *blocks):
@@ -60,6 +66,13 @@ def page(
             marks += moved(block.marks, max(MARGIN, (style.width - block.width) / 2), y)
             y += block.height + gap
     height = style.height if style.height is not None else y - gap + MARGIN
+    widest = max(block.width for block in blocks) + 2 * MARGIN
+    for name, given, needed in (("width", style.width, widest), ("height", height, y - gap)):
+        if given < needed - 1.0:
+            raise ValueError(
+                f"{name} is {in_words(given)}, but this figure needs at least {in_words(needed)};"
+                " take a larger size, or leave labels out."
+            )
     return Figure(
         style.width, height, tuple(marks), style.background, style.title, dict(parameters)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.types import Reason
 from core.types.colours import LINE, REASONS, TINT, WHITE, Rgb, light_map, mixed, oklab, srgb
 from core.types.figure import Hatch
+from core.types.masks import require
 
 Measure = Callable[[str, float], float]
 """Width in points of a string in a font size in points."""
@@ -57,6 +58,20 @@ def _share(letter: str) -> float:
     return 1.4 if wide or ord(letter) > 0xFFFF else 1.1
 
 
+UNITS = {"in": 72.0, "mm": 72.0 / 25.4, "pt": 1.0}
+"""Points in a unit of length; a pixel has 72 / dpi."""
+
+
+def points(value: float, unit: str, dpi: float) -> float:
+    """A length in points; ``unit`` is "in", "mm", "pt" or "px"."""
+    return value * (72.0 / dpi if unit == "px" else UNITS[unit])
+
+
+def in_words(value: float | None) -> str:
+    """A length for a sentence, such as "252 pt (88.9 mm)"."""
+    return "as needed" if value is None else f"{value:.4g} pt ({value / UNITS['mm']:.4g} mm)"
+
+
 @dataclass(frozen=True)
 class Style:
     """The look of a figure. Lengths are points; ``height`` None is as high as it needs.
@@ -64,6 +79,11 @@ class Style:
     ``label``, ``small`` and ``heading`` are font sizes of tokens, of numbers and captions, and of
     the title. ``labels`` and ``colour_bar`` False leave those out. ``measure`` is what draws the
     text, asked how wide it is.
+
+    Raises
+    ------
+    ValueError
+        unless width and height are between 36 pt (12.7 mm) and 14 400 pt, or the map is unknown.
     """
 
     width: float = 252.0
@@ -78,6 +98,12 @@ class Style:
     title: str = ""
     background: Rgb | None = WHITE
     measure: Measure = estimate
+
+    def __post_init__(self) -> None:
+        for name, value in (("width", self.width), ("height", self.height)):
+            allowed = "between 36 and 14400 pt (12.7 mm and 5 m)"
+            require(value is None or 36.0 <= value <= 14_400.0, name, in_words(value), allowed)
+        light_map(self.map_name)
 
     @property
     def map(self) -> NDArray[np.uint8]:
@@ -100,13 +126,6 @@ def preset(name: str) -> Style:
     if name not in PRESETS:
         raise ValueError(f"preset is {name!r}, but must be one of {', '.join(PRESETS)}.")
     return PRESETS[name]
-
-
-def sized(style: Style, width: float | None, height: float | None) -> Style:
-    """The style at another size in points; fonts stay."""
-    return replace(
-        style, width=width or style.width, height=height if width or height else style.height
-    )
 
 
 def reason_colours(reason: Reason, *, quiet: bool = False) -> tuple[Rgb, Rgb]:
