@@ -5,11 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from app import figures
@@ -20,7 +17,6 @@ from app.cli.reading import engine, request
 from app.cli.values import length, whole
 from app.scene import Scene, scene
 from app.state import ViewState
-from core.export.figure_svg import to_svg
 from core.figure.style import PRESETS, Style, points, preset
 from core.text.tokenizer import Tokenizer
 from core.types import GenerateRequest, HeadRef, ModelCard, Stack
@@ -83,12 +79,14 @@ def command(args: argparse.Namespace) -> int:
     asked = {"model": card.name, "text": state.current.text, "view": args.view}
     if state.current.target:
         asked["target"] = state.current.target
-    with _painter() as painter:
-        look = replace(look, measure=painter.measure)
-        figure = _drawn(args, state, shown, words, look)
-        figure = replace(figure, parameters=asked | figure.parameters)
-        content = _content(painter, figure, suffix, args.dpi)
-    write_files({args.out: content})
+    application = _qt()
+    from app.figure_files import content
+    from widgets.figure_painter import measure
+
+    figure = _drawn(args, state, shown, words, replace(look, measure=measure))
+    figure = replace(figure, parameters=asked | figure.parameters)
+    write_files({args.out: content(figure, suffix, args.dpi)})
+    del application
     return 0
 
 
@@ -96,7 +94,8 @@ def style_of(args: argparse.Namespace) -> Style:
     """The look that the options describe; ValueError where a size cannot be."""
     base = preset(args.preset)
     wide, high = (
-        None if given is None else points(given[0], given[1], args.dpi) for given in (args.width, args.height)
+        None if given is None else points(given[0], given[1], args.dpi)
+        for given in (args.width, args.height)
     )
     return replace(
         base,
@@ -154,25 +153,15 @@ def _read(
     return figures.heads_of(shown, maps, look)
 
 
-@contextmanager
-def _painter() -> Iterator[ModuleType]:
-    """What paints and measures text; on Linux without the display, which is not needed."""
+def _qt() -> Any:
+    """Start Qt, which measures and paints the text; on Linux without the display: none is needed.
+
+    Returns what must be kept while figures are made.
+    """
     if sys.platform.startswith("linux"):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
         from PySide6.QtGui import QGuiApplication
-
-        from widgets import figure_painter
     except ImportError as error:
         raise Failure(f"Qt cannot start: {error}; `maskscope doctor` tells what to do.") from error
-    application = QGuiApplication.instance() or QGuiApplication([])
-    yield figure_painter
-    del application
-
-
-def _content(painter: Any, figure: Figure, suffix: str, dpi: int) -> bytes:
-    """The content of the file."""
-    if suffix == ".svg":
-        return to_svg(figure).encode()
-    content: bytes = painter.to_pdf(figure) if suffix == ".pdf" else painter.to_png(figure, dpi)
-    return content
+    return QGuiApplication.instance() or QGuiApplication([])

@@ -12,6 +12,7 @@ from core.figure.keys import Swatch, colour_bar, legend
 from core.figure.mask import closed_cells
 from core.figure.page import Block, beside, captioned, flowed, page, room
 from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, reason_colours
+from core.mask.intervals import reason_counts
 from core.types import AttentionMaps, MaskSpec, Reason, Stack
 from core.types.colours import MUTED, WHITE, mixed
 from core.types.figure import Figure, Mark, Text
@@ -45,7 +46,10 @@ def wall_figure(
     """
     if not maps:
         raise ValueError("There are no heads to draw: run the model first.")
-    below = _below(style, bool(masks))
+    closed = any(
+        reason_counts(spec, row)[Reason.OPEN] < spec.length * spec.keys for spec in masks.values()
+    )
+    below = _below(style, closed)
     free = room(style, (below,))
     across, tile = _laid(style, maps, free)
     blocks = [_stack(style, one, tile, masks.get(one.stack), row) for one in maps]
