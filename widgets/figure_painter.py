@@ -215,7 +215,11 @@ def to_png(figure: Figure, dpi: float) -> bytes:
 
 
 def to_pdf(figure: Figure) -> bytes:
-    """The figure as a PDF file of one page: vectors, embedded fonts, the parameters as XMP."""
+    """The figure as a PDF file of one page: vectors, embedded fonts, the parameters as XMP.
+
+    Text can be selected and searched, but for signs beyond U+FFFF, such as emoji: Qt writes their
+    shapes alone. The SVG has them as text.
+    """
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     writer = QPdfWriter(buffer)

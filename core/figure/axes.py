@@ -20,6 +20,9 @@ SMALLEST = 0.62
 RISE = 0.36
 """From the middle of a line of text down to its baseline, in font sizes."""
 
+_RIM = 0.5
+"""Room for the outer half of the frame, in points."""
+
 FADED = mixed(WHITE, MUTED, 0.75)
 
 
@@ -97,14 +100,14 @@ def heatmap(
     box = Box(0.0, 0.0, (style.label, style.label), rows.count, cols.count)
     for _ in range(3):  # The room of the labels depends on the cells, and they on the labels.
         left, top = _margins(style, rows, cols, box)
-        cell = _cell(style, (rows.count, cols.count), (room[0] - left, room[1] - top))
+        cell = _cell(style, (rows.count, cols.count), (room[0] - left - _RIM, room[1] - top - _RIM))
         box = Box(left, top, cell, rows.count, cols.count)
     marks = [*paint(box), *_grid(style, box), *_names(style, rows, cols, box)]
     if style.labels and rows.shown:
         marks += _row_labels(style, rows, box)
     if style.labels and cols.shown:
         marks += _col_labels(style, cols, box)
-    return Block(tuple(marks), box.right + 0.5, box.bottom + 0.5), box
+    return Block(tuple(marks), box.right + _RIM, box.bottom + _RIM), box
 
 
 def _cell(style: Style, shape: tuple[int, int], room: tuple[float, float]) -> tuple[float, float]:
@@ -147,8 +150,8 @@ def _margins(style: Style, rows: Axis, cols: Axis, box: Box) -> tuple[float, flo
         upright = 1.1 * size
     name = 1.7 * style.small
     return (
-        across + (GAP if across else 0.0) + (name if rows.name else 0.0) + 0.5,
-        upright + (GAP if upright else 0.0) + (name if cols.name else 0.0) + 0.5,
+        across + (GAP if across else 0.0) + (name if rows.name else 0.0) + _RIM,
+        upright + (GAP if upright else 0.0) + (name if cols.name else 0.0) + _RIM,
     )
 
 

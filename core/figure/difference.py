@@ -13,7 +13,7 @@ from core.figure.attention import checked, weight_cells
 from core.figure.axes import Axis, Box, heatmap
 from core.figure.keys import ROOT_TICKS, colour_bar
 from core.figure.mask import closed_cells, mask_axes
-from core.figure.page import Block, beside, captioned, cut, flowed, page, room
+from core.figure.page import Block, beside, captioned, cut, flowed, moved, page, room
 from core.figure.runs import painted
 from core.figure.style import ONE_COLUMN, Style, diverging
 from core.types import MaskSpec
@@ -64,18 +64,27 @@ def difference_figure(
     titles = (*names, f"{names[0]} − {names[1]}")
     # Only the first has labels at its rows: what they take is shared by all three.
     _, box = heatmap(style, rows, cols, ((wide - 2 * gap) / 3, high - caption), paints[0])
-    share = (wide - 2 * gap - box.x) / 3
+    share = (wide - 2 * gap - box.x - 2.0) / 3
     panels: list[Block] = []
     for number, (title, paint) in enumerate(zip(titles, paints, strict=True)):
         own = rows if number == 0 else replace(rows, shown=False, name="")
-        free = (share + (box.x if number == 0 else 0.5), high - caption)
+        free = (share + (box.x if number == 0 else 1.0), high - caption)
         block, place = heatmap(style, own, cols, free, paint)
-        said = cut(title, style.label * 1.12, place.right - place.x, style.measure)
-        middle = (place.x + place.right) / 2
-        text = Text(said, middle, 0.95 * style.label, style.label, "middle", bold=True)
-        panels.append(captioned(text, block, caption))
+        panels.append(
+            _named(style, cut(title, 1.12 * style.label, share, style.measure), block, place)
+        )
     parameters = {"A": names[0], "B": names[1], "largest difference": f"{peak:.4g}"}
     return page(style, (beside(panels, gap), bars), parameters)
+
+
+def _named(style: Style, name: str, block: Block, box: Box) -> Block:
+    """The block with a name above the middle of its cells; it may be wider than they are."""
+    size, middle = style.label, (box.x + box.right) / 2
+    half = 0.56 * style.measure(name, size)  # Bold runs wider.
+    left = max(0.0, half - middle)
+    wide = left + max(block.width, middle + half)
+    text = Text(name, left + middle, 0.95 * size, size, "middle", bold=True)
+    return captioned(text, Block(moved(block.marks, left, 0.0), wide, block.height), 1.6 * size)
 
 
 def _weights(

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 DEMOS = [
     "attention_view",
     "cache_slots",
+    "figure_view",
     "head_wall",
     "mask_form",
     "mask_view",
