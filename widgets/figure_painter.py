@@ -133,9 +133,9 @@ def _paint_cells(painter: QPainter, mark: Cells) -> None:
     painter.setClipPath(outline, Qt.ClipOperation.IntersectClip)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     lines = HATCHES[mark.hatch]
-    painter.setPen(_pen(mark.ink, lines.width))
+    painter.setPen(_pen(mark.ink, mark.scale * lines.width))
     for angle in lines.angles:
-        _rule(painter, outline.boundingRect(), angle, lines.period)
+        _rule(painter, outline.boundingRect(), angle, mark.scale * lines.period)
     painter.restore()
 
 

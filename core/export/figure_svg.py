@@ -88,7 +88,8 @@ def _cells(mark: Cells) -> str:
     ground = f'<path class="cells" d="{path}" fill="{_hex(mark.colour)}"/>'
     if mark.hatch is None:
         return ground
-    return f'{ground}\n<path d="{path}" fill="url(#{_pattern_name(mark.hatch, mark.ink)})"/>'
+    name = _pattern_name(mark.hatch, mark.ink, mark.scale)
+    return f'{ground}\n<path d="{path}" fill="url(#{name})"/>'
 
 
 def _text(mark: Text) -> str:
@@ -103,32 +104,32 @@ def _text(mark: Text) -> str:
 
 def _patterns(marks: Iterable[Mark]) -> list[str]:
     used = {
-        (mark.hatch, mark.ink)
+        (mark.hatch, mark.ink, mark.scale)
         for mark in marks
         if isinstance(mark, Cells) and mark.hatch is not None
     }
-    made = [_pattern(hatch, ink) for hatch, ink in sorted(used)]
+    made = [_pattern(*one) for one in sorted(used)]
     return ["<defs>", *made, "</defs>"] if made else []
 
 
-def _pattern(hatch: Hatch, ink: Rgb) -> str:
+def _pattern(hatch: Hatch, ink: Rgb, scale: float) -> str:
     """Level lines in a turned tile; a second direction is a stroke across the same tile."""
     lines = HATCHES[hatch]
-    side = lines.period
+    side = scale * lines.period
     first = lines.angles[0]
     strokes = f"M0 0H{side:.6g}M0 {side:.6g}H{side:.6g}"
     if len(lines.angles) > 1:  # At a right angle to the first.
         strokes += f"M0 0V{side:.6g}M{side:.6g} 0V{side:.6g}"
     return (
-        f"<pattern id={quoteattr(_pattern_name(hatch, ink))}"
+        f"<pattern id={quoteattr(_pattern_name(hatch, ink, scale))}"
         f' patternUnits="userSpaceOnUse" width="{side:.6g}" height="{side:.6g}"'
         f' patternTransform="rotate({-first:.6g})"><path d="{strokes}" fill="none"'
-        f' stroke="{_hex(ink)}" stroke-width="{lines.width:.6g}"/></pattern>'
+        f' stroke="{_hex(ink)}" stroke-width="{scale * lines.width:.6g}"/></pattern>'
     )
 
 
-def _pattern_name(hatch: Hatch, ink: Rgb) -> str:
-    return f"{hatch.value}-{_hex(ink)[1:]}"
+def _pattern_name(hatch: Hatch, ink: Rgb, scale: float) -> str:
+    return f"{hatch.value}-{_hex(ink)[1:]}-{scale:.6g}"
 
 
 def _points(points: Iterable[tuple[float, float]]) -> str:

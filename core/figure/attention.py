@@ -61,7 +61,7 @@ def attention_figure(
 
     def paint(box: Box) -> list[Mark]:
         marks = weight_cells(style, np.sqrt(np.clip(pattern, 0.0, 1.0)), box)
-        return marks if spec is None else [*marks, *closed_cells(spec, row, box, quiet=True)]
+        return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
 
     block, box = heatmap(style, rows, cols, room(style, (below,)), paint)
     step = block_of(box)

@@ -138,7 +138,8 @@ def _longest(style: Style, axis: Axis, size: float) -> float:
 
 def _most(style: Style) -> float:
     """The widest label, in points; a longer one is cut."""
-    return max(0.22 * style.width, 8 * style.label)
+    most = max(0.22 * style.width, 8 * style.label)
+    return most if style.height is None else min(most, 0.35 * style.height)
 
 
 def _margins(style: Style, rows: Axis, cols: Axis, box: Box) -> tuple[float, float]:

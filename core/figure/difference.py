@@ -34,7 +34,7 @@ def difference_figure(
     """Two matrices ``[Tq, S]`` of weights, each 0 to 1, and the first less the second.
 
     Blue is less, orange is more, white is equal; the scale ends at the largest difference. Cells
-    that batch row ``row`` of ``specs`` closes are hatched in A and B.
+    that batch row ``row`` of ``specs`` closes are hatched; in the difference, if the two are equal.
 
     Raises
     ------
@@ -53,10 +53,11 @@ def difference_figure(
     cols = Axis(shape[1], tuple(keys), name="key")
     if specs is not None:
         rows, cols = mask_axes(specs[0], row, queries, keys)
+    same = specs[0] if specs is not None and specs[0] == specs[1] else None
     paints = [
         partial(_weights, style, first, specs and specs[0], row),
         partial(_weights, style, second, specs and specs[1], row),
-        partial(_change, style, change / max(peak, 1e-12)),
+        partial(_change, style, change / max(peak, 1e-12), same, row),
     ]
     bars = _bars(style, peak)
     wide, high = room(style, (bars,))
@@ -91,13 +92,16 @@ def _weights(
     style: Style, pattern: NDArray[np.floating], spec: MaskSpec | None, row: int, box: Box
 ) -> list[Mark]:
     marks = weight_cells(style, np.sqrt(np.clip(pattern, 0.0, 1.0)), box)
-    return marks if spec is None else [*marks, *closed_cells(spec, row, box, quiet=True)]
+    return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
 
 
-def _change(style: Style, share: NDArray[np.floating], box: Box) -> list[Mark]:
+def _change(
+    style: Style, share: NDArray[np.floating], spec: MaskSpec | None, row: int, box: Box
+) -> list[Mark]:
     """``share`` ``[Tq, S]`` of the diverging map, -1 to 1."""
     levels = np.round(np.clip(share, -1.0, 1.0) * 127.0).astype(np.int64) + 127
-    return [*painted(levels, diverging(style.map_name), box.corner, box.cell)]
+    marks: list[Mark] = [*painted(levels, diverging(style.map_name), box.corner, box.cell)]
+    return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
 
 
 def _bars(style: Style, peak: float) -> Block:

@@ -59,7 +59,8 @@ def flow_figure(
     said = [cut(visible(text), size, 0.2 * wide, style.measure) for text in labels]
     side = widest(said, size, style.measure) * 1.08 + GAP + 2.0 if style.labels else 3.0
     top = 1.8 * style.small
-    pitch = min(1.5 * size, (high - top) / len(labels))
+    loose = 1.5 if style.height is None else 2.2
+    pitch = min(loose * size, (high - top) / len(labels))
     across = (wide - 2 * side) / (len(levels) - 1)
     grid = _Grid(side, top, across, pitch)
     marks = _edges(grid, edges) + _nodes(grid, len(levels), len(labels))

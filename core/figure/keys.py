@@ -47,7 +47,7 @@ def legend(style: Style, swatches: Sequence[Swatch], width: float) -> Block:
             x, y = 0.0, y + line
         top = y + (line - side[1]) / 2
         rect = np.array([[x, top, *side]])
-        marks.append(Cells(rect, one.colour, one.hatch, one.ink))
+        marks.append(Cells(rect, one.colour, one.hatch, one.ink, style.hatch_scale))
         marks.append(_outline(style, x, top, side))
         baseline = y + line / 2 + 0.36 * size
         marks.append(Text(one.name, x + side[0] + 0.5 * size, baseline, size))

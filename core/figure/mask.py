@@ -38,7 +38,7 @@ def mask_figure(
     rows, cols = mask_axes(spec, row, queries, keys)
 
     def paint(box: Box) -> list[Mark]:
-        return [*_open_cells(spec, row, box), *closed_cells(spec, row, box)]
+        return [*_open_cells(spec, row, box), *closed_cells(style, spec, row, box)]
 
     block, _ = heatmap(style, rows, cols, room(style, (below,)), paint)
     return page(style, (block, below), described(spec, row))
@@ -66,14 +66,16 @@ def _open_cells(spec: MaskSpec, row: int, box: Box) -> list[Mark]:
     return [Cells(placed(blocks, box.corner, box.cell), colour)] if len(blocks) else []
 
 
-def closed_cells(spec: MaskSpec, row: int, box: Box, *, quiet: bool = False) -> list[Mark]:
+def closed_cells(
+    style: Style, spec: MaskSpec, row: int, box: Box, *, quiet: bool = False
+) -> list[Mark]:
     """The closed cells of a mask, one mark for each reason; ``quiet`` is paler."""
     marks: list[Mark] = []
     for reason, intervals in reason_intervals(spec, row).items():
         if reason is not Reason.OPEN and len(intervals.rows):
             ground, ink = reason_colours(reason, quiet=quiet)
             rects = placed(of_intervals(intervals), box.corner, box.cell)
-            marks.append(Cells(rects, ground, REASON_HATCH[reason], ink))
+            marks.append(Cells(rects, ground, REASON_HATCH[reason], ink, style.hatch_scale))
     return marks
 
 

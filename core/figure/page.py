@@ -59,23 +59,31 @@ def page(
     ValueError
         where they do not fit, with the size that they need.
     """
+    blocks = [block for block in blocks if block.height]
+    above = sum(block.height + gap for block in _heading(style))
+    high = sum(block.height + gap for block in blocks) - gap
+    needed = (max(block.width for block in blocks), MARGIN + above + high)
+    height = needed[1] + MARGIN if style.height is None else style.height
+    _check_room((style.width, height), (needed[0] + 2 * MARGIN, needed[1]))
     marks: list[Mark] = []
-    y = MARGIN
-    for block in (*_heading(style), *blocks):
-        if block.height:
-            marks += moved(block.marks, max(MARGIN, (style.width - block.width) / 2), y)
-            y += block.height + gap
-    height = style.height if style.height is not None else y - gap + MARGIN
-    widest = max(block.width for block in blocks) + 2 * MARGIN
-    for name, given, needed in (("width", style.width, widest), ("height", height, y - gap)):
-        if given < needed - 1.0:
-            raise ValueError(
-                f"{name} is {in_words(given)}, but this figure needs at least {in_words(needed)};"
-                " take a larger size, or leave labels out."
-            )
+    for block in _heading(style):
+        marks += moved(block.marks, MARGIN, MARGIN)
+    y = MARGIN + above + max(0.0, (height - MARGIN - needed[1]) / 2)
+    for block in blocks:
+        marks += moved(block.marks, max(MARGIN, (style.width - block.width) / 2), y)
+        y += block.height + gap
     return Figure(
         style.width, height, tuple(marks), style.background, style.title, dict(parameters)
     )
+
+
+def _check_room(given: tuple[float, float], needed: tuple[float, float]) -> None:
+    for name, have, least in zip(("width", "height"), given, needed, strict=True):
+        if have < least - 1.0:
+            raise ValueError(
+                f"{name} is {in_words(have)}, but this figure needs at least {in_words(least)};"
+                " take a larger size, or leave labels out."
+            )
 
 
 def _heading(style: Style) -> tuple[Block, ...]:

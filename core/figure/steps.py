@@ -12,7 +12,7 @@ from core.figure.attention import weight_cells
 from core.figure.axes import Box, framed
 from core.figure.keys import ROOT_TICKS, Swatch, colour_bar, legend
 from core.figure.mask import closed_cells
-from core.figure.page import Block, beside, cut, flowed, page
+from core.figure.page import Block, beside, cut, flowed, page, room
 from core.figure.runs import painted
 from core.figure.style import ONE_COLUMN, Style, reason_colours
 from core.text.visible import visible
@@ -22,6 +22,8 @@ from core.types.figure import Figure, Mark, Text
 
 MOST = 12
 """Panels of one figure; of more steps, this many are shown at an even pace."""
+
+_LINE_GAP = 8.0
 
 
 @dataclass(frozen=True)
@@ -50,20 +52,20 @@ def steps_figure(steps: Sequence[GrowthStep], *, style: Style = ONE_COLUMN) -> F
         raise ValueError("There are no steps to draw: generate at least one token.")
     shown = chosen(len(steps))
     keys = max(len(steps[n].mask_row) for n in shown)
+    below = _below(style, any(steps[n].pattern is not None for n in shown))
     columns = _columns(style, len(shown))
     gap = 1.2 * style.small
     side = (style.width - 8.0 - gap * (columns - 1)) / columns
     if style.height is not None:
         lines = -(-len(shown) // columns)
-        free = (style.height - 8.0 - 6.0 * style.small) / lines - 4.5 * style.small - 8.0
-        side = max(min(side, free), 12.0)
+        free = (room(style, (below,), gap=_LINE_GAP)[1] + _LINE_GAP) / lines - _LINE_GAP
+        side = max(min(side, free - 4.5 * style.small), 12.0)
     panels = [_panel(style, steps[n], n + 1, side, keys) for n in shown]
     lines_of = [beside(panels[at : at + columns], gap) for at in range(0, len(panels), columns)]
     wide = max(line.width for line in lines_of)
     blocks = [Block(line.marks, wide, line.height) for line in lines_of]
-    below = _below(style, any(steps[n].pattern is not None for n in shown))
     told = {"steps": str(len(steps)), "steps shown": ", ".join(str(n + 1) for n in shown)}
-    return page(style, (*blocks, below), told, gap=8.0)
+    return page(style, (*blocks, below), told, gap=_LINE_GAP)
 
 
 def chosen(count: int) -> list[int]:
@@ -79,7 +81,7 @@ def _columns(style: Style, panels: int) -> int:
 
 
 def _panel(style: Style, step: GrowthStep, number: int, side: float, keys: int) -> Block:
-    size, cell = style.small, side / keys
+    size, cell = style.small, min(side / keys, 2.6 * style.label)
     length = len(step.mask_row)
     top = 1.6 * size
     said = cut(f"{number}  {visible(step.token)}", size, side, style.measure)
@@ -89,7 +91,7 @@ def _panel(style: Style, step: GrowthStep, number: int, side: float, keys: int) 
     if step.pattern is not None:
         marks += weight_cells(style, np.sqrt(np.clip(step.pattern, 0.0, 1.0)), box)
         if step.spec is not None:
-            marks += closed_cells(step.spec, 0, box, quiet=True)
+            marks += closed_cells(style, step.spec, 0, box, quiet=True)
         marks.append(framed(box, pale, 0.7 * style.line))
         newest = Box(box.x, box.bottom - cell, (cell, cell), 1, length)
         marks.append(framed(newest, ACCENT, style.line))
@@ -99,7 +101,7 @@ def _panel(style: Style, step: GrowthStep, number: int, side: float, keys: int) 
 
 
 def _high(style: Style, cell: float) -> float:
-    return max(cell, 0.8 * style.small)
+    return float(np.clip(cell, 0.8 * style.small, 1.5 * style.small))
 
 
 def _strip(style: Style, step: GrowthStep, cell: float, y: float) -> list[Mark]:

@@ -102,6 +102,11 @@ class Style:
         light_map(self.map_name)
 
     @property
+    def hatch_scale(self) -> float:
+        """How much coarser hatches are than in print: a slide is seen from afar."""
+        return self.line / 0.5
+
+    @property
     def map(self) -> NDArray[np.uint8]:
         """Colours from no weight to the largest, uint8 ``[256, 3]``."""
         return light_map(self.map_name)

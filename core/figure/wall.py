@@ -132,7 +132,7 @@ def _stack(
             if spec is not None:
                 cell = (size[0] / spec.keys, size[1] / spec.length)
                 marks += closed_cells(
-                    spec, row, Box(x, y, cell, spec.length, spec.keys), quiet=True
+                    style, spec, row, Box(x, y, cell, spec.length, spec.keys), quiet=True
                 )
             pale = mixed(WHITE, MUTED, 0.5)
             marks.append(framed(Box(x, y, size, 1, 1), pale, 0.7 * style.line))

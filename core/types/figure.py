@@ -56,18 +56,22 @@ HATCHES: dict[Hatch, HatchLines] = {
 class Cells:
     """Rectangles of one colour, drawn without antialiasing, so that neighbours leave no seam.
 
-    ``rects`` float64 ``[n, 4]`` are x, y, width, height. ``ink`` is the colour of the ``hatch``.
+    ``rects`` float64 ``[n, 4]`` are x, y, width, height. ``ink`` is the colour of the ``hatch``,
+    whose lines are ``scale`` times as wide and as far apart.
     """
 
     rects: NDArray[np.float64] = field(repr=False)
     colour: Rgb
     hatch: Hatch | None = None
     ink: Rgb = TEXT
+    scale: float = 1.0
 
     def __eq__(self, other: object) -> bool:
+        def look(cells: Cells) -> tuple[object, ...]:
+            return cells.colour, cells.hatch, cells.ink, cells.scale
+
         return isinstance(other, Cells) and (
-            (self.colour, self.hatch, self.ink) == (other.colour, other.hatch, other.ink)
-            and np.array_equal(self.rects, other.rects)
+            look(self) == look(other) and np.array_equal(self.rects, other.rects)
         )
 
 

@@ -100,7 +100,7 @@ def test_marks_of_every_kind_are_written() -> None:
     red = (255, 0, 0)
     curve = Curve(((0.0, 0.0), (5.0, 0.0), (5.0, 9.0), (9.0, 9.0)), red, 2.0, 0.5)
     marks = (
-        Cells(np.array([[1.0, 2.0, 3.0, 4.0]]), red, Hatch.CROSS, (0, 0, 255)),
+        Cells(np.array([[1.0, 2.0, 3.0, 4.0]]), red, Hatch.CROSS, (0, 0, 255), 2.0),
         Polyline(((1.0, 2.0), (3.0, 4.0)), red, 0.25),
         curve,
         Polygon(((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), red),
@@ -108,9 +108,10 @@ def test_marks_of_every_kind_are_written() -> None:
     )
     text = to_svg(Figure(20.0, 20.0, marks))
     for part in (
+        'width="7.2" height="7.2" patternTransform="rotate(-45)"',
         'd="M1 2h3v4h-3z" fill="#ff0000"',
-        'fill="url(#cross-0000ff)"',
-        '<pattern id="cross-0000ff"',
+        'fill="url(#cross-0000ff-2)"',
+        '<pattern id="cross-0000ff-2"',
         'd="M1 2 3 4" fill="none" stroke="#ff0000" stroke-width="0.25"',
         'd="M0 0C5 0 5 9 9 9" fill="none" stroke="#ff0000" stroke-width="2" stroke-opacity="0.5"',
         'd="M0 0 1 0 0 1z" fill="#ff0000"',
