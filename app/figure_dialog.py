@@ -29,7 +29,7 @@ from app.cli.output import check_target, write_files
 from app.figure_files import FILTERS, content
 from core.export.figure_svg import to_svg
 from core.figure.style import ONE_COLUMN, UNITS, Style, points, preset
-from core.types.colours import WHITE
+from core.types.colors import WHITE
 from core.types.figure import Figure
 from widgets.figure_painter import LEAST_DPI, MOST_DPI, measure, mime_of
 from widgets.figure_view import FigureView
@@ -85,7 +85,7 @@ class FigureDialog(QDialog):
         _name(self.title, "Title", "Written above the figure")
         self.title.setPlaceholderText("none")
         self.labels = _check("Token labels", "Write the tokens on the axes", on=True)
-        self.colour_bar = _check("Colour bar", "Show which colour means which weight", on=True)
+        self.color_bar = _check("Colour bar", "Show which colour means which weight", on=True)
         self.transparent = _check("Transparent", "Leave out the white ground", on=False)
 
     def _make_buttons(self) -> None:
@@ -111,7 +111,7 @@ class FigureDialog(QDialog):
         form.addRow("dpi", self.dpi)
         form.addRow("Colours", self.map)
         form.addRow("Title", self.title)
-        for check in (self.labels, self.colour_bar, self.transparent):
+        for check in (self.labels, self.color_bar, self.transparent):
             form.addRow("", check)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
@@ -135,7 +135,7 @@ class FigureDialog(QDialog):
         for box in (self.width_box, self.height_box):
             box.valueChanged.connect(self._on_changed)
         self.title.textChanged.connect(self._on_changed)
-        for check in (self.labels, self.colour_bar, self.transparent):
+        for check in (self.labels, self.color_bar, self.transparent):
             check.toggled.connect(self._on_changed)
         self.copy.clicked.connect(self._on_copy_clicked)
         self.save_button.clicked.connect(self._on_save_clicked)
@@ -152,7 +152,7 @@ class FigureDialog(QDialog):
             height=high or None,
             map_name=self.map.currentData(),
             labels=self.labels.isChecked(),
-            colour_bar=self.colour_bar.isChecked(),
+            color_bar=self.color_bar.isChecked(),
             title=self.title.text().strip(),
             background=None if self.transparent.isChecked() else WHITE,
             measure=measure,

@@ -36,7 +36,7 @@ from PySide6.QtGui import (
     QPolygonF,
 )
 
-from core.types.colours import Rgb
+from core.types.colors import Rgb
 from core.types.figure import FONTS, HATCHES, Cells, Curve, Figure, Mark, Polyline, Text
 
 LEAST_DPI, MOST_DPI = 72, 1200
@@ -97,20 +97,20 @@ def _paint_mark(painter: QPainter, mark: Mark) -> None:
         start, *rest = (QPointF(x, y) for x, y in mark.points)
         path = QPainterPath(start)
         path.cubicTo(*rest)
-        painter.strokePath(path, _pen(mark.colour, mark.width, mark.opacity))
+        painter.strokePath(path, _pen(mark.color, mark.width, mark.opacity))
     else:
         points = QPolygonF([QPointF(x, y) for x, y in mark.points])
         if isinstance(mark, Polyline):
-            painter.setPen(_pen(mark.colour, mark.width, mark.opacity))
+            painter.setPen(_pen(mark.color, mark.width, mark.opacity))
             painter.drawPolyline(points)
         else:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(*mark.colour))
+            painter.setBrush(QColor(*mark.color))
             painter.drawPolygon(points)
 
 
-def _pen(colour: Rgb, width: float, opacity: float = 1.0) -> QPen:
-    ink = QColor(*colour)
+def _pen(color: Rgb, width: float, opacity: float = 1.0) -> QPen:
+    ink = QColor(*color)
     ink.setAlphaF(opacity)
     pen = QPen(ink, width)
     pen.setCapStyle(Qt.PenCapStyle.FlatCap)
@@ -120,10 +120,10 @@ def _pen(colour: Rgb, width: float, opacity: float = 1.0) -> QPen:
 
 def _paint_cells(painter: QPainter, mark: Cells) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    colour = QColor(*mark.colour)
+    color = QColor(*mark.color)
     rects = [QRectF(*rect) for rect in mark.rects.tolist()]
     for rect in rects:
-        painter.fillRect(rect, colour)
+        painter.fillRect(rect, color)
     if mark.hatch is None or not rects:
         return
     painter.save()
@@ -156,7 +156,7 @@ def _rule(painter: QPainter, area: QRectF, angle: float, period: float) -> None:
 def _paint_text(painter: QPainter, mark: Text) -> None:
     painter.save()
     painter.setFont(_font(mark.bold))
-    painter.setPen(QColor(*mark.colour))
+    painter.setPen(QColor(*mark.color))
     painter.translate(mark.x, mark.y)
     painter.rotate(mark.rotation)
     painter.scale(mark.size / _UNIT, mark.size / _UNIT)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, QSizeF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from core.types.colours import HAIRLINE
+from core.types.colors import HAIRLINE
 from core.types.figure import Figure
 from widgets.figure_painter import paint
 from widgets.palette import current, mix
@@ -104,7 +104,7 @@ def make_demo() -> QWidget:
     """Return the view with a figure of a few marks."""
     import numpy as np
 
-    from core.types.colours import ACCENT, WHITE
+    from core.types.colors import ACCENT, WHITE
     from core.types.figure import Cells, Hatch, Text
 
     rects = np.array([[20.0, 40.0, 60.0, 20.0], [20.0, 60.0, 20.0, 20.0]])

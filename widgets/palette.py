@@ -15,13 +15,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QGuiApplication, QImage, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
-from core.types import Reason, colours
+from core.types import Reason, colors
 from widgets.style_sheet import STYLE_SHEET
 
 HATCH_PERIOD = 24
 """Side of the hatch tile in device-independent pixels; every pattern repeats within it."""
 
-MAP_NAMES = colours.MAP_NAMES
+MAP_NAMES = colors.MAP_NAMES
 """Names that `attention_lut` knows."""
 
 
@@ -64,30 +64,30 @@ LIGHT = Theme(
     name="light",
     dark=False,
     window=QColor("#F5F6F8"),
-    card=QColor(*colours.WHITE),
-    hairline=QColor(*colours.HAIRLINE),
-    text=QColor(*colours.TEXT),
-    muted=QColor(*colours.MUTED),
-    accent=QColor(*colours.ACCENT),
+    card=QColor(*colors.WHITE),
+    hairline=QColor(*colors.HAIRLINE),
+    text=QColor(*colors.TEXT),
+    muted=QColor(*colors.MUTED),
+    accent=QColor(*colors.ACCENT),
     on_accent=QColor("#FFFFFF"),
-    open=QColor(*colours.REASONS[Reason.OPEN]),
+    open=QColor(*colors.REASONS[Reason.OPEN]),
     chip=QColor("#EEF1F6"),
     hover=QColor("#E7EBFF"),
     track=QColor("#D5DAE3"),
     generated=QColor("#FFF0CC"),
-    future=QColor(*colours.REASONS[Reason.FUTURE]),
-    padding=QColor(*colours.REASONS[Reason.PADDING]),
-    other_document=QColor(*colours.REASONS[Reason.OTHER_DOCUMENT]),
-    outside_window=QColor(*colours.REASONS[Reason.OUTSIDE_WINDOW]),
-    beyond_cache=QColor(*colours.REASONS[Reason.BEYOND_CACHE]),
+    future=QColor(*colors.REASONS[Reason.FUTURE]),
+    padding=QColor(*colors.REASONS[Reason.PADDING]),
+    other_document=QColor(*colors.REASONS[Reason.OTHER_DOCUMENT]),
+    outside_window=QColor(*colors.REASONS[Reason.OUTSIDE_WINDOW]),
+    beyond_cache=QColor(*colors.REASONS[Reason.BEYOND_CACHE]),
     by_hand=QColor("#CC79A7"),
-    good=QColor(*colours.GOOD),
-    warning=QColor(*colours.WARNING),
-    error=QColor(*colours.ERROR),
-    map_low=QColor(*colours.MAP_LOW),
-    map_high=QColor(*colours.MAP_HIGH),
-    tint=colours.TINT,
-    line=colours.LINE,
+    good=QColor(*colors.GOOD),
+    warning=QColor(*colors.WARNING),
+    error=QColor(*colors.ERROR),
+    map_low=QColor(*colors.MAP_LOW),
+    map_high=QColor(*colors.MAP_HIGH),
+    tint=colors.TINT,
+    line=colors.LINE,
 )
 
 DARK = Theme(
@@ -265,11 +265,11 @@ def attention_lut(theme: Theme, map_name: str) -> NDArray[np.uint32]:
 def _lut(theme_name: str, map_name: str) -> NDArray[np.uint32]:
     theme = named(theme_name)
     ends = (_rgb(theme.map_low), _rgb(theme.map_high), _rgb(theme.text))
-    red, green, blue = colours.ramp(map_name, *ends, dark=theme.dark).astype(np.uint32).T
+    red, green, blue = colors.ramp(map_name, *ends, dark=theme.dark).astype(np.uint32).T
     lut: NDArray[np.uint32] = np.uint32(0xFF000000) | (red << 16) | (green << 8) | blue
     lut.setflags(write=False)
     return lut
 
 
-def _rgb(color: QColor) -> colours.Rgb:
+def _rgb(color: QColor) -> colors.Rgb:
     return color.red(), color.green(), color.blue()

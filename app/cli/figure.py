@@ -20,7 +20,7 @@ from app.state import ViewState
 from core.figure.style import PRESETS, Style, points, preset
 from core.text.tokenizer import Tokenizer
 from core.types import GenerateRequest, HeadRef, ModelCard, Stack
-from core.types.colours import MAP_NAMES
+from core.types.colors import MAP_NAMES
 from core.types.figure import Figure
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def style_of(args: argparse.Namespace) -> Style:
         height=base.height if wide is None and high is None else high,
         map_name=args.map,
         labels=not args.no_labels,
-        colour_bar=not args.no_colour_bar,
+        color_bar=not args.no_colour_bar,
         title=args.title,
         background=None if args.transparent else base.background,
     )

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from core.types.colours import Rgb
+from core.types.colors import Rgb
 from core.types.figure import (
     FONTS,
     HATCHES,
@@ -74,18 +74,18 @@ def _mark(mark: Mark) -> str:
     if isinstance(mark, Text):
         return _text(mark)
     if isinstance(mark, Polygon):
-        return f'<path d="M{_points(mark.points)}z" fill="{_hex(mark.colour)}"/>'
+        return f'<path d="M{_points(mark.points)}z" fill="{_hex(mark.color)}"/>'
     path = f"M{_points(mark.points)}"
     if isinstance(mark, Curve):
         path = f"M{_points(mark.points[:1])}C{_points(mark.points[1:])}"
     faint = f' stroke-opacity="{mark.opacity:.3g}"' if mark.opacity < 1.0 else ""
-    stroke = f'stroke="{_hex(mark.colour)}" stroke-width="{mark.width:.4g}"{faint}'
+    stroke = f'stroke="{_hex(mark.color)}" stroke-width="{mark.width:.4g}"{faint}'
     return f'<path d="{path}" fill="none" {stroke}/>'
 
 
 def _cells(mark: Cells) -> str:
     path = "".join(f"M{x:.6g} {y:.6g}h{w:.6g}v{h:.6g}h-{w:.6g}z" for x, y, w, h in mark.rects)
-    ground = f'<path class="cells" d="{path}" fill="{_hex(mark.colour)}"/>'
+    ground = f'<path class="cells" d="{path}" fill="{_hex(mark.color)}"/>'
     if mark.hatch is None:
         return ground
     name = _pattern_name(mark.hatch, mark.ink, mark.scale)
@@ -98,7 +98,7 @@ def _text(mark: Text) -> str:
         turn = f' transform="rotate({mark.rotation:.6g} {mark.x:.6g} {mark.y:.6g})"'
     bold = ' font-weight="bold"' if mark.bold else ""
     place = f'x="{mark.x:.6g}" y="{mark.y:.6g}" font-size="{mark.size:.6g}"'
-    look = f'text-anchor="{mark.anchor}" fill="{_hex(mark.colour)}"{bold}{turn}'
+    look = f'text-anchor="{mark.anchor}" fill="{_hex(mark.color)}"{bold}{turn}'
     return f'<text {place} {look} xml:space="preserve">{_plain(mark.string)}</text>'
 
 
@@ -136,8 +136,8 @@ def _points(points: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.6g} {y:.6g}" for x, y in points)
 
 
-def _hex(colour: Rgb) -> str:
-    red, green, blue = (int(part) for part in np.clip(colour, 0, 255))
+def _hex(color: Rgb) -> str:
+    red, green, blue = (int(part) for part in np.clip(color, 0, 255))
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 

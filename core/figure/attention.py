@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figure.axes import Axis, Box, heatmap
-from core.figure.keys import ROOT_TICKS, colour_bar, legend, reason_swatches
+from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
 from core.figure.mask import closed_cells, described, mask_axes
 from core.figure.page import flowed, page, room
 from core.figure.runs import painted, pooled
@@ -55,7 +55,7 @@ def attention_figure(
         counts = reason_counts(spec, row)
         closed = [one for one in Reason if one is not Reason.OPEN and counts[one]]
         rows, cols = mask_axes(spec, row, queries, keys)
-    bar = colour_bar(style, style.map, ROOT_TICKS, "attention weight")
+    bar = color_bar(style, style.map, ROOT_TICKS, "attention weight")
     swatches = reason_swatches(closed, quiet=True)
     below = flowed(style, (bar, legend(style, swatches, style.width - 8.0)))
 

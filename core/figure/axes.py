@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.figure.page import Block, cut
 from core.figure.style import Measure, Style
 from core.text.visible import visible
-from core.types.colours import MUTED, TEXT, WHITE, Rgb, mixed
+from core.types.colors import MUTED, TEXT, WHITE, Rgb, mixed
 from core.types.figure import Mark, Polyline, Text
 
 GAP = 3.0
@@ -54,7 +54,7 @@ class Axis:
                 f" {self.count} cells, or none."
             )
 
-    def colour(self, index: int) -> Rgb:
+    def color(self, index: int) -> Rgb:
         """The colour of a label: pads are faded."""
         pad = any(start <= index < stop for start, stop in self.faded)
         return FADED if pad else TEXT
@@ -183,8 +183,8 @@ def _row_labels(style: Style, rows: Axis, box: Box) -> list[Mark]:
     for index in range(0, rows.count, step):
         y = box.y + (index + 0.5) * cell
         text = cut(rows.label(index), size, _most(style), style.measure)
-        colour = rows.colour(index)
-        marks.append(Text(text, box.x - GAP, y + RISE * size, size, "end", colour=colour))
+        color = rows.color(index)
+        marks.append(Text(text, box.x - GAP, y + RISE * size, size, "end", color=color))
         if step > 1:
             marks.append(_tick(style, (box.x - 2.0, y), (box.x, y)))
     return marks
@@ -201,11 +201,11 @@ def _col_labels(style: Style, cols: Axis, box: Box) -> list[Mark]:
     for index in range(0, cols.count, step):
         x = box.x + (index + 0.5) * cell
         text = cut(cols.label(index), size, _most(style), style.measure)
-        colour, foot = cols.colour(index), box.y - GAP
+        color, foot = cols.color(index), box.y - GAP
         if level:
-            marks.append(Text(text, x, foot, size, "middle", colour=colour))
+            marks.append(Text(text, x, foot, size, "middle", color=color))
         else:
-            marks.append(Text(text, x + RISE * size, foot, size, rotation=-90.0, colour=colour))
+            marks.append(Text(text, x + RISE * size, foot, size, rotation=-90.0, color=color))
         if step > 1:
             marks.append(_tick(style, (x, box.y - 2.0), (x, box.y)))
     return marks
@@ -220,10 +220,10 @@ def _names(style: Style, rows: Axis, cols: Axis, box: Box) -> list[Mark]:
     across, down = (box.x + box.right) / 2, (box.y + box.bottom) / 2
     marks: list[Mark] = []
     if cols.name:
-        marks.append(Text(cols.name, across, 0.95 * size, size, "middle", colour=MUTED))
+        marks.append(Text(cols.name, across, 0.95 * size, size, "middle", color=MUTED))
     if rows.name:
         place = (0.95 * size, down)
-        marks.append(Text(rows.name, *place, size, "middle", rotation=-90.0, colour=MUTED))
+        marks.append(Text(rows.name, *place, size, "middle", rotation=-90.0, color=MUTED))
     return marks
 
 
@@ -241,10 +241,10 @@ def _grid(style: Style, box: Box) -> list[Mark]:
     return [*lines, framed(box, mixed(WHITE, MUTED, 0.7), style.line)]
 
 
-def framed(box: Box, colour: Rgb, width: float) -> Mark:
+def framed(box: Box, color: Rgb, width: float) -> Mark:
     """The outline of all cells."""
     a, b = (box.x, box.y), (box.right, box.bottom)
-    return Polyline((a, (b[0], a[1]), b, (a[0], b[1]), a), colour, width)
+    return Polyline((a, (b[0], a[1]), b, (a[0], b[1]), a), color, width)
 
 
 def widest(texts: Sequence[str], size: float, measure: Measure) -> float:

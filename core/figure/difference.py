@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.figure.attention import checked, weight_cells
 from core.figure.axes import Axis, Box, heatmap
-from core.figure.keys import ROOT_TICKS, colour_bar
+from core.figure.keys import ROOT_TICKS, color_bar
 from core.figure.mask import closed_cells, mask_axes
 from core.figure.page import Block, beside, captioned, cut, flowed, moved, page, room
 from core.figure.runs import painted
@@ -106,6 +106,6 @@ def _change(
 
 def _bars(style: Style, peak: float) -> Block:
     ticks = ((0.0, f"−{peak:.2g}"), (0.5, "0"), (1.0, f"{peak:.2g}"))
-    change = colour_bar(style, diverging(style.map_name), ticks, "difference")
-    weight = colour_bar(style, style.map, ROOT_TICKS, "attention weight")
+    change = color_bar(style, diverging(style.map_name), ticks, "difference")
+    weight = color_bar(style, style.map, ROOT_TICKS, "attention weight")
     return flowed(style, (weight, change))

@@ -9,7 +9,7 @@ from core.figure.axes import GAP, RISE, widest
 from core.figure.page import MARGIN, Block, cut, page, room
 from core.figure.style import ONE_COLUMN, Style
 from core.text.visible import visible
-from core.types.colours import MUTED, REASONS, TEXT, Rgb
+from core.types.colors import MUTED, REASONS, TEXT, Rgb
 from core.types.figure import Curve, Figure, Mark, Polygon, Text
 from core.types.masks import Reason, require
 
@@ -66,7 +66,7 @@ def flow_figure(
     marks = _edges(grid, edges) + _nodes(grid, len(levels), len(labels))
     for n, level in enumerate(levels):
         x, _ = grid.at(n, 0)
-        marks.append(Text(level, x, style.small, style.small, "middle", colour=MUTED))
+        marks.append(Text(level, x, style.small, style.small, "middle", color=MUTED))
     if style.labels:
         marks += _labels(style, grid, said, (len(levels), focus))
     told = {"levels": str(len(levels)), "nodes": str(len(labels)), "edges": str(len(edges))}
@@ -89,7 +89,7 @@ class _Grid:
 def _edges(grid: _Grid, edges: Sequence[FlowEdge]) -> list[Mark]:
     """Weak edges first, so that strong ones lie on them."""
     thick = 0.55 * grid.pitch
-    colour: Rgb = REASONS[Reason.OPEN]
+    color: Rgb = REASONS[Reason.OPEN]
     marks: list[Mark] = []
     for edge in sorted(edges, key=lambda edge: edge.share):
         if edge.share < LEAST:
@@ -98,7 +98,7 @@ def _edges(grid: _Grid, edges: Sequence[FlowEdge]) -> list[Mark]:
         bend = 0.45 * grid.across
         points = (start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end)
         opacity = 0.25 + 0.55 * edge.share
-        marks.append(Curve(points, colour, max(0.25, thick * edge.share), opacity))
+        marks.append(Curve(points, color, max(0.25, thick * edge.share), opacity))
     return marks
 
 

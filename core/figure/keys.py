@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from core.figure.page import Block
 from core.figure.runs import painted
-from core.figure.style import REASON_HATCH, REASON_NAMES, Style, reason_colours
+from core.figure.style import REASON_HATCH, REASON_NAMES, Style, reason_colors
 from core.types import Reason
-from core.types.colours import MUTED, WHITE, Rgb, mixed
+from core.types.colors import MUTED, WHITE, Rgb, mixed
 from core.types.figure import Cells, Hatch, Mark, Polyline, Text
 
 
@@ -21,7 +21,7 @@ class Swatch:
     """One colour and what it means."""
 
     name: str
-    colour: Rgb
+    color: Rgb
     hatch: Hatch | None = None
     ink: Rgb = MUTED
 
@@ -31,7 +31,7 @@ def reason_swatches(reasons: Iterable[Reason], *, quiet: bool = False) -> list[S
     return [
         Swatch(REASON_NAMES[one], ground, REASON_HATCH.get(one), ink)
         for one in reasons
-        for ground, ink in (reason_colours(one, quiet=quiet),)
+        for ground, ink in (reason_colors(one, quiet=quiet),)
     ]
 
 
@@ -47,7 +47,7 @@ def legend(style: Style, swatches: Sequence[Swatch], width: float) -> Block:
             x, y = 0.0, y + line
         top = y + (line - side[1]) / 2
         rect = np.array([[x, top, *side]])
-        marks.append(Cells(rect, one.colour, one.hatch, one.ink, style.hatch_scale))
+        marks.append(Cells(rect, one.color, one.hatch, one.ink, style.hatch_scale))
         marks.append(_outline(style, x, top, side))
         baseline = y + line / 2 + 0.36 * size
         marks.append(Text(one.name, x + side[0] + 0.5 * size, baseline, size))
@@ -56,9 +56,9 @@ def legend(style: Style, swatches: Sequence[Swatch], width: float) -> Block:
     return Block(tuple(marks), widest, y + line if swatches else 0.0)
 
 
-def colour_bar(
+def color_bar(
     style: Style,
-    colours: NDArray[np.uint8],
+    colors: NDArray[np.uint8],
     ticks: Sequence[tuple[float, str]],
     caption: str,
 ) -> Block:
@@ -66,21 +66,21 @@ def colour_bar(
 
     An empty block where the style has no colour bar.
     """
-    if not style.colour_bar:
+    if not style.color_bar:
         return Block((), 0.0, 0.0)
     size = style.small
     wide, high = min(16.0 * size, 0.6 * style.width), 0.9 * size
     said = style.measure(caption, size) + size
-    codes = np.linspace(0, len(colours) - 1, min(64, len(colours))).round().astype(np.intp)
+    codes = np.linspace(0, len(colors) - 1, min(64, len(colors))).round().astype(np.intp)
     top = 0.35 * size  # In line with the swatches of a legend.
     marks: list[Mark] = [Text(caption, 0.0, 0.8 * size + 0.36 * size, size)]
-    marks += painted(codes[None, :], colours, (said, top), (wide / len(codes), high))
+    marks += painted(codes[None, :], colors, (said, top), (wide / len(codes), high))
     marks.append(_outline(style, said, top, (wide, high)))
     foot = top + high
     for share, text in ticks:
         x = said + share * wide
         marks.append(Polyline(((x, foot), (x, foot + 0.3 * size)), MUTED, style.line))
-        marks.append(Text(text, x, foot + 1.3 * size, size, "middle", colour=MUTED))
+        marks.append(Text(text, x, foot + 1.3 * size, size, "middle", color=MUTED))
     over = style.measure(ticks[-1][1], size) / 2 if ticks else 0.0
     return Block(tuple(marks), said + wide + over, foot + 1.6 * size)
 

@@ -8,7 +8,7 @@ from core.figure.axes import Axis, Box, heatmap
 from core.figure.keys import legend, reason_swatches
 from core.figure.page import page, room
 from core.figure.runs import of_intervals, placed
-from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, reason_colours
+from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, reason_colors
 from core.mask.intervals import reason_counts, reason_intervals
 from core.mask.spec import only_row
 from core.types import MaskSpec, Reason
@@ -62,8 +62,8 @@ def mask_axes(
 
 def _open_cells(spec: MaskSpec, row: int, box: Box) -> list[Mark]:
     blocks = of_intervals(reason_intervals(spec, row)[Reason.OPEN])
-    colour, _ = reason_colours(Reason.OPEN)
-    return [Cells(placed(blocks, box.corner, box.cell), colour)] if len(blocks) else []
+    color, _ = reason_colors(Reason.OPEN)
+    return [Cells(placed(blocks, box.corner, box.cell), color)] if len(blocks) else []
 
 
 def closed_cells(
@@ -73,7 +73,7 @@ def closed_cells(
     marks: list[Mark] = []
     for reason, intervals in reason_intervals(spec, row).items():
         if reason is not Reason.OPEN and len(intervals.rows):
-            ground, ink = reason_colours(reason, quiet=quiet)
+            ground, ink = reason_colors(reason, quiet=quiet)
             rects = placed(of_intervals(intervals), box.corner, box.cell)
             marks.append(Cells(rects, ground, REASON_HATCH[reason], ink, style.hatch_scale))
     return marks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.figure.page import MARGIN, Block, page, wrapped
 from core.figure.style import ONE_COLUMN, Style
-from core.types.colours import ERROR, GOOD, MUTED, TEXT, WARNING, Rgb
+from core.types.colors import ERROR, GOOD, MUTED, TEXT, WARNING, Rgb
 from core.types.figure import Figure, Mark, Polyline, Text
 
 _SIGNS: dict[str, tuple[str, Rgb]] = {
@@ -76,11 +76,11 @@ def _line(
     """Add one row below ``y``; where it ends."""
     edges, wide, under = columns
     size, line = style.label, 1.3 * style.label
-    sign, colour = _SIGNS.get(row.verdict.lower(), ("!", WARNING))
+    sign, color = _SIGNS.get(row.verdict.lower(), ("!", WARNING))
     names = wrapped(row.name, size, edges[1] - 1.6 * size, style.measure) or [""]
     for n, text in enumerate(names):
         marks.append(Text(text, 0.0, y + (n + 1) * line, size))
-    marks.append(Text(sign, edges[1], y + line, size, bold=True, colour=colour))
+    marks.append(Text(sign, edges[1], y + line, size, bold=True, color=color))
     marks.append(Text(row.verdict, edges[1] + 1.2 * size, y + line, size))
     marks.append(Text(row.number, edges[2], y + line, size))
     x = 0.0 if under else edges[3]
@@ -88,7 +88,7 @@ def _line(
     first = len(names) if under else 0
     for n, text in enumerate(said):
         ink = MUTED if under else TEXT
-        marks.append(Text(text, x, y + (first + n + 1) * line, size, colour=ink))
+        marks.append(Text(text, x, y + (first + n + 1) * line, size, color=ink))
     return y + max(first + len(said), len(names)) * line
 
 

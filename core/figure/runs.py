@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.mask.intervals import RowIntervals
-from core.types.colours import Rgb
+from core.types.colors import Rgb
 from core.types.figure import Cells
 
 Blocks = NDArray[np.int64]
@@ -49,11 +49,11 @@ def of_intervals(intervals: RowIntervals) -> Blocks:
 
 def painted(
     codes: NDArray[np.integer],
-    colours: NDArray[np.uint8],
+    colors: NDArray[np.uint8],
     corner: tuple[float, float],
     cell: tuple[float, float],
 ) -> list[Cells]:
-    """The cells of ``codes`` ``[R, C]`` in ``colours`` ``[n, 3]``, one mark for each colour.
+    """The cells of ``codes`` ``[R, C]`` in ``colors`` ``[n, 3]``, one mark for each colour.
 
     The commonest code is one rectangle behind all others. ``corner`` is x, y and ``cell`` width,
     height, in points. A negative code is left bare.
@@ -66,14 +66,12 @@ def painted(
         told = {ground: np.array([[0, rows, 0, columns]])} | {
             code: blocks for code, blocks in told.items() if code != ground
         }
-    return [
-        Cells(placed(blocks, corner, cell), rgb(colours[code])) for code, blocks in told.items()
-    ]
+    return [Cells(placed(blocks, corner, cell), rgb(colors[code])) for code, blocks in told.items()]
 
 
-def rgb(colour: NDArray[np.uint8]) -> Rgb:
+def rgb(color: NDArray[np.uint8]) -> Rgb:
     """A row of a map as a colour."""
-    red, green, blue = colour.tolist()
+    red, green, blue = color.tolist()
     return red, green, blue
 
 

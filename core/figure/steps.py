@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from core.figure.attention import weight_cells
 from core.figure.axes import Box, framed
-from core.figure.keys import ROOT_TICKS, Swatch, colour_bar, legend
+from core.figure.keys import ROOT_TICKS, Swatch, color_bar, legend
 from core.figure.mask import closed_cells
 from core.figure.page import Block, beside, cut, flowed, page, room
 from core.figure.runs import painted
-from core.figure.style import ONE_COLUMN, Style, reason_colours
+from core.figure.style import ONE_COLUMN, Style, reason_colors
 from core.text.visible import visible
 from core.types import MaskSpec, Reason
-from core.types.colours import ACCENT, MUTED, WHITE, mixed
+from core.types.colors import ACCENT, MUTED, WHITE, mixed
 from core.types.figure import Figure, Mark, Text
 
 MOST = 12
@@ -107,20 +107,20 @@ def _high(style: Style, cell: float) -> float:
 def _strip(style: Style, step: GrowthStep, cell: float, y: float) -> list[Mark]:
     """The mask row: open cells in the colour of open ones."""
     length = len(step.mask_row)
-    colours = np.array([reason_colours(Reason.FUTURE)[0], reason_colours(Reason.OPEN)[0]], np.uint8)
+    colors = np.array([reason_colors(Reason.FUTURE)[0], reason_colors(Reason.OPEN)[0]], np.uint8)
     codes = step.mask_row.astype(np.int64)[None, :]
     box = Box(0.0, y, (cell, _high(style, cell)), 1, length)
     return [
-        *painted(codes, colours, box.corner, box.cell),
+        *painted(codes, colors, box.corner, box.cell),
         framed(box, mixed(WHITE, MUTED, 0.7), 0.7 * style.line),
     ]
 
 
 def _below(style: Style, weights: bool) -> Block:
-    swatches = [Swatch("newest query may read", reason_colours(Reason.OPEN)[0])]
-    swatches.append(Swatch("may not", reason_colours(Reason.FUTURE)[0]))
+    swatches = [Swatch("newest query may read", reason_colors(Reason.OPEN)[0])]
+    swatches.append(Swatch("may not", reason_colors(Reason.FUTURE)[0]))
     names = legend(style, swatches, style.width - 8.0)
     if not weights:
         return names
-    bar = colour_bar(style, style.map, ROOT_TICKS, "attention weight")
+    bar = color_bar(style, style.map, ROOT_TICKS, "attention weight")
     return flowed(style, (bar, names))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.types import Reason
-from core.types.colours import LINE, REASONS, TINT, WHITE, Rgb, light_map, mixed, oklab, srgb
+from core.types.colors import LINE, REASONS, TINT, WHITE, Rgb, light_map, mixed, oklab, srgb
 from core.types.figure import Hatch
 from core.types.masks import require
 
@@ -73,7 +73,7 @@ class Style:
     """The look of a figure. Lengths are points; ``height`` None is as high as it needs.
 
     ``label``, ``small`` and ``heading`` are font sizes of tokens, of numbers and captions, and of
-    the title. ``labels`` and ``colour_bar`` False leave those out. ``measure`` is what draws the
+    the title. ``labels`` and ``color_bar`` False leave those out. ``measure`` is what draws the
     text, asked how wide it is.
 
     Raises
@@ -90,7 +90,7 @@ class Style:
     line: float = 0.5
     map_name: str = "even"
     labels: bool = True
-    colour_bar: bool = True
+    color_bar: bool = True
     title: str = ""
     background: Rgb | None = WHITE
     measure: Measure = estimate
@@ -129,14 +129,14 @@ def preset(name: str) -> Style:
     return PRESETS[name]
 
 
-def reason_colours(reason: Reason, *, quiet: bool = False) -> tuple[Rgb, Rgb]:
+def reason_colors(reason: Reason, *, quiet: bool = False) -> tuple[Rgb, Rgb]:
     """Ground and hatch line of a cell; an open one has its full colour. ``quiet`` fades both."""
-    colour = REASONS[reason]
+    color = REASONS[reason]
     if reason is Reason.OPEN:
-        return colour, colour
+        return color, color
     fade = 0.6 if quiet else 1.0
     # Ink on paper is paler than light on a screen.
-    return mixed(WHITE, colour, TINT * fade), mixed(WHITE, colour, 1.6 * LINE * fade)
+    return mixed(WHITE, color, TINT * fade), mixed(WHITE, color, 1.6 * LINE * fade)
 
 
 def diverging(map_name: str) -> NDArray[np.uint8]:

@@ -8,13 +8,13 @@ import numpy as np
 
 from core.figure.attention import weight_cells
 from core.figure.axes import Box, framed
-from core.figure.keys import Swatch, colour_bar, legend
+from core.figure.keys import Swatch, color_bar, legend
 from core.figure.mask import closed_cells
 from core.figure.page import Block, beside, captioned, flowed, page, room
-from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, reason_colours
+from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, reason_colors
 from core.mask.intervals import reason_counts
 from core.types import AttentionMaps, MaskSpec, Reason, Stack
-from core.types.colours import MUTED, WHITE, mixed
+from core.types.colors import MUTED, WHITE, mixed
 from core.types.figure import Figure, Mark, Text
 
 TITLES = {Stack.ENCODER: "Encoder", Stack.DECODER: "Decoder", Stack.CROSS: "Cross"}
@@ -65,8 +65,8 @@ def wall_figure(
 
 
 def _below(style: Style, closed: bool) -> Block:
-    bar = colour_bar(style, style.map, _SHARE_TICKS, "weight, of the head's largest")
-    ground, ink = reason_colours(Reason.FUTURE, quiet=True)
+    bar = color_bar(style, style.map, _SHARE_TICKS, "weight, of the head's largest")
+    ground, ink = reason_colors(Reason.FUTURE, quiet=True)
     swatches = [Swatch("may not read", ground, REASON_HATCH[Reason.FUTURE], ink)] * closed
     return flowed(style, (bar, legend(style, swatches, style.width - 8.0)))
 
@@ -161,8 +161,8 @@ def _numbers(
     marks: list[Mark] = []
     for head in range(0, counts[1], every):
         x = left + head * step[0] + size[0] / 2
-        marks.append(Text(f"H{head + 1}", x, top - 0.4 * small, small, "middle", colour=MUTED))
+        marks.append(Text(f"H{head + 1}", x, top - 0.4 * small, small, "middle", color=MUTED))
     for layer in range(0, counts[0], max(1, int(np.ceil(small / step[1])))):
         y = top + layer * step[1] + size[1] / 2 + 0.36 * small
-        marks.append(Text(f"L{layer + 1}", left - 3.0, y, small, "end", colour=MUTED))
+        marks.append(Text(f"L{layer + 1}", left - 3.0, y, small, "end", color=MUTED))
     return marks

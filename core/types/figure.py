@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from core.types.colours import TEXT, Rgb
+from core.types.colors import TEXT, Rgb
 from core.types.masks import require
 
 FONTS = ("DejaVu Sans", "Verdana", "Arial", "Helvetica", "sans-serif")
@@ -61,14 +61,14 @@ class Cells:
     """
 
     rects: NDArray[np.float64] = field(repr=False)
-    colour: Rgb
+    color: Rgb
     hatch: Hatch | None = None
     ink: Rgb = TEXT
     scale: float = 1.0
 
     def __eq__(self, other: object) -> bool:
         def look(cells: Cells) -> tuple[object, ...]:
-            return cells.colour, cells.hatch, cells.ink, cells.scale
+            return cells.color, cells.hatch, cells.ink, cells.scale
 
         return isinstance(other, Cells) and (
             look(self) == look(other) and np.array_equal(self.rects, other.rects)
@@ -80,7 +80,7 @@ class Polyline:
     """Straight strokes from point to point; ``width`` in points, ``opacity`` 0 to 1."""
 
     points: tuple[tuple[float, float], ...]
-    colour: Rgb
+    color: Rgb
     width: float = 0.5
     opacity: float = 1.0
 
@@ -92,7 +92,7 @@ class Curve:
     points: tuple[
         tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]
     ]
-    colour: Rgb
+    color: Rgb
     width: float = 0.5
     opacity: float = 1.0
 
@@ -102,7 +102,7 @@ class Polygon:
     """A filled shape with straight sides, antialiased."""
 
     points: tuple[tuple[float, float], ...]
-    colour: Rgb
+    color: Rgb
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Text:
     anchor: str = "start"
     rotation: float = 0.0
     bold: bool = False
-    colour: Rgb = TEXT
+    color: Rgb = TEXT
 
 
 Mark: TypeAlias = Cells | Polyline | Curve | Polygon | Text

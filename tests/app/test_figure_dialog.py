@@ -69,13 +69,13 @@ def test_every_field_reaches_the_figure(dialog: FigureDialog, maker: Maker, qtbo
     dialog.view.setCurrentIndex(1)
     dialog.map.setCurrentIndex(2)
     qtbot.keyClicks(dialog.title, "Mine")
-    for check in (dialog.labels, dialog.colour_bar, dialog.transparent):
+    for check in (dialog.labels, dialog.color_bar, dialog.transparent):
         qtbot.mouseClick(check, Qt.MouseButton.LeftButton, pos=check.rect().center() / 4)
     dialog.height_box.setValue(3.0)
     view, style = maker.asked[-1]
     assert view == "attention"
     assert (style.map_name, style.title) == ("grey", "Mine")
-    assert (style.labels, style.colour_bar, style.background) == (False, False, None)
+    assert (style.labels, style.color_bar, style.background) == (False, False, None)
     assert style.height == pytest.approx(216.0)
     assert dialog.preview.figure == Maker()(view, style)
 

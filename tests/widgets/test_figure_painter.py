@@ -17,7 +17,7 @@ from core.figure.attention import attention_figure
 from core.figure.mask import mask_figure
 from core.figure.style import Style, estimate
 from core.types import MaskKind, MaskSpec
-from core.types.colours import WHITE
+from core.types.colors import WHITE
 from core.types.figure import FONTS, Cells, Curve, Figure, Hatch, Polygon, Polyline, Text
 from widgets.figure_painter import measure, mime_of, paint, to_image, to_pdf, to_png
 from widgets.figure_view import FigureView

@@ -62,7 +62,7 @@ def test_cells_are_those_of_the_figure(length: int) -> None:
     cells = [mark for mark in figure.marks if isinstance(mark, Cells)]
     assert len(drawn) == len(cells)
     for element, mark in zip(drawn, cells, strict=True):
-        assert element.get("fill") == "#" + bytes(mark.colour).hex()
+        assert element.get("fill") == "#" + bytes(mark.color).hex()
         np.testing.assert_allclose(rects_of(element.get("d")), mark.rects, atol=2e-3)
 
 

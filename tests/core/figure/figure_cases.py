@@ -90,7 +90,7 @@ def box_of_cells(figure: Figure, shape: tuple[int, int]) -> tuple[float, float, 
     return left, top, wide / shape[1], high / shape[0]
 
 
-def colours_of(figure: Figure, shape: tuple[int, int]) -> NDArray[np.int64]:
+def colors_of(figure: Figure, shape: tuple[int, int]) -> NDArray[np.int64]:
     """The colour at the middle of every cell of the first heatmap, int ``[R, C, 3]``."""
     left, top, wide, high = box_of_cells(figure, shape)
     x = left + (np.arange(shape[1]) + 0.5) * wide
@@ -100,7 +100,7 @@ def colours_of(figure: Figure, shape: tuple[int, int]) -> NDArray[np.int64]:
         if isinstance(mark, Cells):
             for rx, ry, rw, rh in mark.rects:
                 inside = ((y > ry) & (y < ry + rh))[:, None] & ((x > rx) & (x < rx + rw))[None, :]
-                seen[inside] = mark.colour
+                seen[inside] = mark.color
     return seen
 
 

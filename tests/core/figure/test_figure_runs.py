@@ -46,16 +46,16 @@ def test_equal_rows_are_one_block() -> None:
 
 @given(CODES)
 def test_the_commonest_colour_is_one_rectangle_behind_all(codes: np.ndarray) -> None:
-    colours = np.arange(12, dtype=np.uint8).reshape(4, 3)
-    marks = painted(codes, colours, (2.0, 3.0), (4.0, 5.0))
+    colors = np.arange(12, dtype=np.uint8).reshape(4, 3)
+    marks = painted(codes, colors, (2.0, 3.0), (4.0, 5.0))
     rows, cols = codes.shape
     assert marks[0].rects.tolist() == [[2.0, 3.0, 4.0 * cols, 5.0 * rows]]
     canvas = np.zeros((rows, cols, 3), int)
     for mark in marks:
         for x, y, wide, high in mark.rects:
             left, top = round((x - 2) / 4), round((y - 3) / 5)
-            canvas[top : top + round(high / 5), left : left + round(wide / 4)] = mark.colour
-    np.testing.assert_array_equal(canvas, colours[codes])
+            canvas[top : top + round(high / 5), left : left + round(wide / 4)] = mark.color
+    np.testing.assert_array_equal(canvas, colors[codes])
 
 
 @given(CODES, st.integers(1, 4), st.integers(1, 4))

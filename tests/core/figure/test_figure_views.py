@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from figure_cases import WORDS, colours_of, every_view, extent, maps, specs, weights
+from figure_cases import WORDS, colors_of, every_view, extent, maps, specs, weights
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,13 +20,13 @@ from core.figure.style import (
     Style,
     diverging,
     preset,
-    reason_colours,
+    reason_colors,
 )
 from core.figure.views import VIEWS
 from core.figure.wall import wall_figure
 from core.mask.reference import reference_reasons
 from core.types import MaskKind, MaskSpec, Reason, Stack
-from core.types.colours import REASONS, light_map
+from core.types.colors import REASONS, light_map
 from core.types.figure import HATCHES, Cells, Curve, Figure, Text
 
 LOOKS = [
@@ -37,7 +37,7 @@ LOOKS = [
         title="A long title that has to be broken into lines",
         map_name="grey",
     ),
-    Style(labels=False, colour_bar=False, background=None),
+    Style(labels=False, color_bar=False, background=None),
 ]
 
 
@@ -71,10 +71,10 @@ def test_a_figure_differs_where_a_cell_does() -> None:
 @settings(deadline=None)
 def test_mask_cells_have_the_colour_of_their_reason(spec: MaskSpec) -> None:
     told = reference_reasons(spec)[0]
-    seen = colours_of(mask_figure(spec, style=Style(width=600.0)), told.shape)
+    seen = colors_of(mask_figure(spec, style=Style(width=600.0)), told.shape)
     for row in range(told.shape[0]):
         for key in range(told.shape[1]):
-            ground, _ = reason_colours(Reason(told[row, key]))
+            ground, _ = reason_colors(Reason(told[row, key]))
             assert tuple(seen[row, key]) == ground
 
 
@@ -84,12 +84,12 @@ def test_attention_cells_have_the_colour_of_their_weight(spec: MaskSpec, seed: i
     told = reference_reasons(spec)[0]
     pattern = np.random.default_rng(seed).random(told.shape).astype(np.float32) * (told == 0)
     figure = attention_figure(pattern, spec, style=Style(width=600.0))
-    seen = colours_of(figure, told.shape)
+    seen = colors_of(figure, told.shape)
     lut = light_map("even")
     for row in range(told.shape[0]):
         for key in range(told.shape[1]):
             reason = Reason(told[row, key])
-            expected = reason_colours(reason, quiet=True)[0]
+            expected = reason_colors(reason, quiet=True)[0]
             if reason is Reason.OPEN:
                 expected = tuple(lut[round(255 * float(np.sqrt(pattern[row, key])))].tolist())
             assert tuple(seen[row, key]) == expected
@@ -101,7 +101,7 @@ def test_tiny_cells_are_drawn_in_blocks_of_their_largest() -> None:
     figure = attention_figure(pattern)
     assert "largest of each" in figure.parameters["cells drawn"]
     darkest = tuple(light_map("even")[255].tolist())
-    lit = [m for m in figure.marks if isinstance(m, Cells) and m.colour == darkest]
+    lit = [m for m in figure.marks if isinstance(m, Cells) and m.color == darkest]
     assert any((mark.rects[:, 3] > 0.3).all() for mark in lit)
 
 
@@ -112,8 +112,8 @@ def test_labels_are_whole_faded_and_visible() -> None:
     assert [t.string for t in texts].count("cat") == 2
     assert [t.string for t in texts].count("⏎") == 2
     assert [t.string for t in texts].count("␣␣") == 2
-    (faded,) = {t.colour for t in texts if t.string == "<pad>"}
-    (plain,) = {t.colour for t in texts if t.string == "cat"}
+    (faded,) = {t.color for t in texts if t.string == "<pad>"}
+    (plain,) = {t.color for t in texts if t.string == "cat"}
     assert faded != plain
 
 
@@ -186,7 +186,7 @@ def test_a_difference_shows_its_sign() -> None:
     assert "mine − theirs" in figure.texts()
     assert figure.parameters["largest difference"] == "0.4"
     blue, orange = (tuple(diverging("even")[n].tolist()) for n in (0, 254))
-    spots = {m.colour: m.rects[0, 0] for m in figure.marks if isinstance(m, Cells)}
+    spots = {m.color: m.rects[0, 0] for m in figure.marks if isinstance(m, Cells)}
     assert spots[blue] < spots[orange]
 
 
@@ -213,7 +213,7 @@ def test_every_reason_has_a_look_of_its_own() -> None:
     assert set(REASON_HATCH) == set(closed)
     lines = [HATCHES[REASON_HATCH[reason]] for reason in closed]
     assert len(set(lines)) == len(closed)
-    assert len({reason_colours(reason) for reason in Reason}) == len(Reason)
+    assert len({reason_colors(reason) for reason in Reason}) == len(Reason)
 
 
 @pytest.mark.parametrize(
