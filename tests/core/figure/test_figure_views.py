@@ -41,6 +41,21 @@ LOOKS = [
 ]
 
 
+def mask_of(rows: int, cols: int, style: Style) -> Figure:
+    return mask_figure(MaskSpec(MaskKind.CROSS, rows, source=cols), style=style)
+
+
+def attention_of(rows: int, cols: int, style: Style) -> Figure:
+    words = [f"word {n}" for n in range(max(rows, cols))]
+    return attention_figure(
+        np.full((rows, cols), 0.5), None, 0, words[:rows], words[:cols], style=style
+    )
+
+
+def difference_of(rows: int, cols: int, style: Style) -> Figure:
+    return difference_figure(np.full((rows, cols), 0.5), np.full((rows, cols), 0.1), style=style)
+
+
 @pytest.mark.parametrize("style", LOOKS, ids=range(len(LOOKS)))
 def test_every_view_stays_on_its_page(style: Style) -> None:
     names = []
@@ -55,6 +70,32 @@ def test_every_view_stays_on_its_page(style: Style) -> None:
         assert figure.background == style.background
         assert figure.parameters
     assert names == list(VIEWS)
+
+
+@given(
+    st.integers(1, 300),
+    st.integers(1, 300),
+    st.floats(36.0, 900.0),
+    st.none() | st.floats(36.0, 900.0),
+    st.booleans(),
+    st.sampled_from([mask_of, attention_of, difference_of]),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_size_fits_or_is_refused(rows, cols, width, height, labels, make) -> None:
+    style = Style(width=width, height=height, labels=labels, title="A title")
+    try:
+        figure = make(rows, cols, style)
+    except ValueError:
+        figure = None
+    if figure is None:
+        assert min(width, height or 900.0) < 300.0
+        with pytest.raises(ValueError, match="needs at least"):
+            make(rows, cols, style)
+        return
+    left, top, right, bottom = extent(figure)
+    assert min(left, top) >= 0.0
+    assert right <= width + 0.01
+    assert bottom <= figure.height + 0.01
 
 
 def test_the_same_data_make_the_same_figure() -> None:
