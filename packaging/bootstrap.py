@@ -23,8 +23,14 @@ STAMP = ENVIRONMENT / "maskscope-installed.txt"
 TOUR = ROOT / "build" / "tour"
 OLDEST = (3, 11)
 
-SCREEN_TOOLS = {"Xvfb": "xvfb", "xauth": "xauth", "xdotool": "xdotool"}
-"""Programs that the tests of the window use, and their Debian packages."""
+TEST_TOOLS = {
+    "Xvfb": "xvfb",
+    "xauth": "xauth",
+    "xdotool": "xdotool",
+    "rsvg-convert": "librsvg2-bin",
+    "pdftotext": "poppler-utils",
+}
+"""Programs that the tests of the window and of figures use, and their Debian packages."""
 
 
 class Trouble(Exception):
@@ -187,7 +193,7 @@ def run(words: list[str]) -> int:
 def test(words: list[str]) -> int:
     """Run the tests: those that measure time alone and first, then the others on several cores."""
     python = prepare("test")
-    prepare_system(python, SCREEN_TOOLS)
+    prepare_system(python, TEST_TOOLS)
     cores = os.cpu_count() or 1
     workers = min(cores, 4)
     environment = {

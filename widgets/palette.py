@@ -15,14 +15,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QGuiApplication, QImage, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
-from core.types import Reason
+from core.types import Reason, colors
 from widgets.style_sheet import STYLE_SHEET
 
 HATCH_PERIOD = 24
 """Side of the hatch tile in device-independent pixels; every pattern repeats within it."""
 
-MAP_NAMES = ("indigo", "even", "grey")
-"""Names that `attention_lut` knows: the house ramp, many hues at an even pace, and no hue."""
+MAP_NAMES = colors.MAP_NAMES
+"""Names that `attention_lut` knows."""
 
 
 @dataclass(frozen=True)
@@ -64,30 +64,30 @@ LIGHT = Theme(
     name="light",
     dark=False,
     window=QColor("#F5F6F8"),
-    card=QColor("#FFFFFF"),
-    hairline=QColor("#DDE1E8"),
-    text=QColor("#1E2330"),
-    muted=QColor("#677084"),
-    accent=QColor("#3D5AFE"),
+    card=QColor(*colors.WHITE),
+    hairline=QColor(*colors.HAIRLINE),
+    text=QColor(*colors.TEXT),
+    muted=QColor(*colors.MUTED),
+    accent=QColor(*colors.ACCENT),
     on_accent=QColor("#FFFFFF"),
-    open=QColor("#5B6FE8"),
+    open=QColor(*colors.REASONS[Reason.OPEN]),
     chip=QColor("#EEF1F6"),
     hover=QColor("#E7EBFF"),
     track=QColor("#D5DAE3"),
     generated=QColor("#FFF0CC"),
-    future=QColor("#A9B0BF"),
-    padding=QColor("#E69F00"),
-    other_document=QColor("#009E73"),
-    outside_window=QColor("#56B4E9"),
-    beyond_cache=QColor("#8B7FA8"),
+    future=QColor(*colors.REASONS[Reason.FUTURE]),
+    padding=QColor(*colors.REASONS[Reason.PADDING]),
+    other_document=QColor(*colors.REASONS[Reason.OTHER_DOCUMENT]),
+    outside_window=QColor(*colors.REASONS[Reason.OUTSIDE_WINDOW]),
+    beyond_cache=QColor(*colors.REASONS[Reason.BEYOND_CACHE]),
     by_hand=QColor("#CC79A7"),
-    good=QColor("#12936B"),
-    warning=QColor("#C77F00"),
-    error=QColor("#C93A3A"),
-    map_low=QColor("#F3F4FA"),
-    map_high=QColor("#2A2F86"),
-    tint=0.16,
-    line=0.48,
+    good=QColor(*colors.GOOD),
+    warning=QColor(*colors.WARNING),
+    error=QColor(*colors.ERROR),
+    map_low=QColor(*colors.MAP_LOW),
+    map_high=QColor(*colors.MAP_HIGH),
+    tint=colors.TINT,
+    line=colors.LINE,
 )
 
 DARK = Theme(
@@ -264,58 +264,12 @@ def attention_lut(theme: Theme, map_name: str) -> NDArray[np.uint32]:
 @cache
 def _lut(theme_name: str, map_name: str) -> NDArray[np.uint32]:
     theme = named(theme_name)
-    t = np.linspace(0.0, 1.0, 256)
-    if map_name == "indigo":
-        low, high = _oklab(theme.map_low), _oklab(theme.map_high)
-        lab = low + (high - low) * t[:, None]
-        lab[:, 1:] *= 1.0 + 0.9 * (t * (1.0 - t))[:, None]
-    elif map_name == "even":
-        away = 1.0 - t if not theme.dark else t
-        light = 0.24 + 0.72 * away
-        # On a light ground the pale end keeps clear of the yellow that says padding.
-        hue = np.deg2rad(285.0 - (185.0 if theme.dark else 115.0) * away)
-        chroma = 0.03 + 0.1 * np.sin(np.pi * np.clip(0.15 + 0.75 * away, 0, 1))
-        chroma *= 1.0 if theme.dark else 1.0 - 0.8 * away**3
-        lab = np.stack([light, chroma * np.cos(hue), chroma * np.sin(hue)], axis=1)
-    elif map_name == "grey":
-        low, high = _oklab(theme.map_low), _oklab(theme.text)
-        lab = (low + (high - low) * t[:, None]) * np.array([1.0, 0.0, 0.0])
-    else:
-        raise ValueError(f"map_name is {map_name!r}, but must be one of {', '.join(MAP_NAMES)}.")
-    lut = _packed(lab)
+    ends = (_rgb(theme.map_low), _rgb(theme.map_high), _rgb(theme.text))
+    red, green, blue = colors.ramp(map_name, *ends, dark=theme.dark).astype(np.uint32).T
+    lut: NDArray[np.uint32] = np.uint32(0xFF000000) | (red << 16) | (green << 8) | blue
     lut.setflags(write=False)
     return lut
 
 
-_TO_LMS = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-_TO_LAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
-
-
-def _oklab(color: QColor) -> NDArray[np.float64]:
-    """Return OKLab of an sRGB colour (Ottosson 2020)."""
-    rgb = np.array([color.redF(), color.greenF(), color.blueF()])
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    lab: NDArray[np.float64] = _TO_LAB @ np.cbrt(_TO_LMS @ linear)
-    return lab
-
-
-def _packed(lab: NDArray[np.float64]) -> NDArray[np.uint32]:
-    """Return OKLab rows ``[n, 3]`` as ``0xffRRGGBB``, clipped into sRGB."""
-    lms = (lab @ np.linalg.inv(_TO_LAB).T) ** 3
-    linear = np.clip(lms @ np.linalg.inv(_TO_LMS).T, 0.0, 1.0)
-    rgb = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-    byte = np.round(rgb * 255).astype(np.uint32)
-    packed = np.uint32(0xFF000000) | (byte[:, 0] << 16) | (byte[:, 1] << 8) | byte[:, 2]
-    return packed.astype(np.uint32)
+def _rgb(color: QColor) -> colors.Rgb:
+    return color.red(), color.green(), color.blue()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 
 from app import doctor
-from app.cli import check, export, flow, generate, mask, models, run, tour, window
+from app.cli import check, export, figure, flow, generate, mask, models, run, tour, window
 from app.cli.values import Parser
 
+PARTS = (mask, models, run, generate, check, flow, figure, export, tour, doctor)
+"""The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 
 Without a command the window opens. Everything it shows can be had without it:
@@ -24,6 +26,6 @@ def build() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {doctor.own_version()}")
     window.add(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for part in (mask, models, run, generate, check, flow, export, tour, doctor):
+    for part in PARTS:
         part.add(commands)
     return parser

@@ -66,3 +66,13 @@ def pixels(text: str) -> tuple[int, int]:
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size in pixels such as 1280x800")
     return int(match[1]), int(match[2])
+
+
+def length(text: str) -> tuple[float, str]:
+    """A type for lengths, such as ``3.5in``, ``89mm``, ``252pt`` or ``1200px``: number and unit."""
+    match = re.fullmatch(r"(\d{1,6}\.?\d{0,6}|\.\d{1,6})(in|mm|pt|px)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a length such as 3.5in, 89mm, 252pt or 1200px"
+        )
+    return float(match[1]), match[2]

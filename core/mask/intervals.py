@@ -107,13 +107,7 @@ def row_intervals(spec: MaskSpec, b: int = 0) -> RowIntervals:
     hi = np.full(spec.length, spec.keys, np.int64)
     for bound in _bounds(spec, b):
         lo, hi = np.maximum(lo, bound.lo), np.minimum(hi, bound.hi)
-    rows = np.flatnonzero(lo < hi)
-    return RowIntervals(
-        (spec.length, spec.keys),
-        rows.astype(np.int32),
-        lo[rows].astype(np.int32),
-        hi[rows].astype(np.int32),
-    )
+    return _intervals((spec.length, spec.keys), np.arange(spec.length), lo, hi)
 
 
 def reason_counts(spec: MaskSpec, b: int = 0) -> dict[Reason, int]:
@@ -133,6 +127,45 @@ def reason_counts(spec: MaskSpec, b: int = 0) -> dict[Reason, int]:
         left_open = now
     counts[Reason.OPEN] = left_open
     return counts
+
+
+def reason_intervals(spec: MaskSpec, b: int = 0) -> dict[Reason, RowIntervals]:
+    """The key intervals of batch row ``b`` by reason, every `Reason` included: O(Tq).
+
+    Each cell lies in exactly one of them, that of the `Reason` it is told.
+    """
+    shape = (spec.length, spec.keys)
+    rows = np.arange(spec.length)
+    lo = np.zeros(spec.length, np.int64)
+    hi = np.full(spec.length, spec.keys, np.int64)
+    empty = _intervals(shape, rows[:0], lo[:0], hi[:0])
+    found = dict.fromkeys(Reason, empty)
+    for bound in _bounds(spec, b):
+        # What was open falls into a part before, the part that stays open, and a part after.
+        first = np.clip(bound.lo, lo, np.maximum(lo, hi))
+        last = np.clip(bound.hi, first, np.maximum(first, hi))
+        found[bound.reason] = _intervals(
+            shape,
+            np.repeat(rows, 2),
+            np.stack([lo, last], 1).ravel(),
+            np.stack([first, hi], 1).ravel(),
+        )
+        lo, hi = first, last
+    found[Reason.OPEN] = _intervals(shape, rows, lo, hi)
+    return found
+
+
+def _intervals(
+    shape: tuple[int, int], rows: NDArray[np.int64], lo: NDArray[np.int64], hi: NDArray[np.int64]
+) -> RowIntervals:
+    """The intervals that hold a key."""
+    some = lo < hi
+    return RowIntervals(
+        shape,
+        rows[some].astype(np.int32),
+        lo[some].astype(np.int32),
+        hi[some].astype(np.int32),
+    )
 
 
 def _bounds(spec: MaskSpec, b: int) -> list[_Bound]:

@@ -12,11 +12,11 @@ import tokenizers
 from tokenizers import AddedToken, models, pre_tokenizers, trainers
 
 from core.text.special import BOS, EOS, FIRST_PIECE, MASK, PAD, SPECIAL_PIECES, sentinel
+from core.text.visible import visible
 
 __all__ = ["BOS", "EOS", "MASK", "PAD", "VOCABULARY", "Tokenizer", "sentinel"]
 
 VOCABULARY = 2048
-_VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 
 
 def _byte_of_letter() -> dict[str, int]:
@@ -133,12 +133,7 @@ class Tokenizer:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             return "".join(f"⟨{byte:02x}⟩" for byte in data)
-        if text.strip(" "):
-            text = text.removeprefix(" ")
-        shown = (_VISIBLE.get(letter, letter) for letter in text)
-        return "".join(
-            letter if letter.isprintable() else f"⟨{ord(letter):02x}⟩" for letter in shown
-        )
+        return visible(text)
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """`label` of every id."""

@@ -25,7 +25,11 @@ ROOT = Path(__file__).parents[2]
 DEMOS = [
     "attention_view",
     "cache_slots",
+    "check_list",
+    "figure_view",
     "flow_view",
+    "job_bar",
+    "parity_table",
     "head_wall",
     "mask_form",
     "mask_view",

@@ -1,0 +1,167 @@
+"""``maskscope figure``: a mask, a head, all heads or a generation, as a figure for a paper."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app import figures
+from app.cli.models import model_card
+from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.output import Failure, check_target, write_files
+from app.cli.reading import engine, request
+from app.cli.values import length, whole
+from app.scene import Scene, scene
+from app.state import ViewState
+from core.figure.style import PRESETS, Style, points, preset
+from core.text.tokenizer import Tokenizer
+from core.types import GenerateRequest, HeadRef, ModelCard, Stack
+from core.types.colors import MAP_NAMES
+from core.types.figure import Figure
+
+if TYPE_CHECKING:
+    from core.run.contract import Runs
+
+VIEWS = ("mask", "attention", "heads", "steps")
+SUFFIXES = (".svg", ".pdf", ".png")
+_DPI = (72, 1200)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "figure",
+        help="write a figure for a paper: SVG, PDF or PNG",
+        description="Run a model over a text under a mask, and write what is seen as a figure:"
+        " vectors and real text in SVG and PDF, pixels in PNG. What made it stands in the file."
+        " Needs no display.",
+    )
+    add_reading(parser)
+    add = parser.add_argument
+    add("out", type=Path, metavar="OUT", help="the file: its name ends in .svg, .pdf or .png")
+    add("--view", choices=VIEWS, default="attention", help="what is drawn; default: attention")
+    add("--layer", type=whole(1), default=1, metavar="N", help="counted from 1")
+    add("--head", type=whole(1), default=1, metavar="N", help="counted from 1")
+    stacks = [stack.value for stack in Stack]
+    add("--stack", choices=stacks, help="of an encoder-decoder; default: decoder")
+    steps = "tokens that are generated for steps; default: 8"
+    add("--max-new-tokens", type=whole(1, 100_000), default=8, metavar="N", help=steps)
+    group = parser.add_argument_group("the look")
+    add = group.add_argument
+    add("--preset", choices=tuple(PRESETS), default="one-column", help="size and fonts")
+    add("--width", type=length, metavar="LENGTH", help="such as 3.5in, 89mm, 252pt or 1200px")
+    add("--height", type=length, metavar="LENGTH", help="default: what the figure needs")
+    add("--dpi", type=whole(*_DPI), default=300, metavar="N", help="of PNG, and of px; default 300")
+    add("--map", choices=MAP_NAMES, default="even", help="colours of weights; default: even")
+    add("--transparent", action="store_true", help="no white ground")
+    add("--title", default="", metavar="TEXT", help="written above")
+    add("--no-labels", action="store_true", help="leave the tokens out")
+    add("--no-colour-bar", action="store_true", help="leave the colour bar out")
+    parser.set_defaults(command=command)
+
+
+def command(args: argparse.Namespace) -> int:
+    """Draw the figure and write the file; nothing is written if anything fails."""
+    suffix = args.out.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{args.out} must end in .svg, .pdf or .png, which says what is written.")
+    check_target(args.out)
+    look = style_of(args)
+    card = model_card(args.model)
+    state = view_state(args)
+    state = replace(state, head=_head(args, card, state.head.stack))
+    words = tokenizer(state.model)
+    shown = scene(state, words)
+    asked = {"model": card.name, "text": state.current.text, "view": args.view}
+    if state.current.target:
+        asked["target"] = state.current.target
+    application = _qt()
+    from app.figure_files import content
+    from widgets.figure_painter import measure
+
+    figure = _drawn(args, state, shown, words, replace(look, measure=measure))
+    figure = replace(figure, parameters=asked | figure.parameters)
+    write_files({args.out: content(figure, suffix, args.dpi)})
+    del application
+    return 0
+
+
+def style_of(args: argparse.Namespace) -> Style:
+    """The look that the options describe; ValueError where a size cannot be."""
+    base = preset(args.preset)
+    wide, high = (
+        None if given is None else points(given[0], given[1], args.dpi)
+        for given in (args.width, args.height)
+    )
+    return replace(
+        base,
+        width=base.width if wide is None else wide,
+        height=base.height if wide is None and high is None else high,
+        map_name=args.map,
+        labels=not args.no_labels,
+        color_bar=not args.no_colour_bar,
+        title=args.title,
+        background=None if args.transparent else base.background,
+    )
+
+
+def _head(args: argparse.Namespace, card: ModelCard, own: Stack) -> HeadRef:
+    """The head that was asked for, counted from 0; ValueError where it is not there."""
+    stacks = tuple(Stack) if card.encoder_layers and card.layers else (own,)
+    stack = own if args.stack is None else Stack(args.stack)
+    if stack not in stacks:
+        raise ValueError(f"stack is {stack.value}, but {card.name} has only the {own.value}.")
+    two = len(stacks) > 1
+    layers = card.encoder_layers if two and stack is Stack.ENCODER else card.layers
+    for name, value, most in (("layer", args.layer, layers), ("head", args.head, card.heads)):
+        if value > most:
+            raise ValueError(f"{name} is {value}, but must be between 1 and {most}.")
+    if args.view == "steps" and stack is not Stack.DECODER:
+        raise ValueError(f"stack is {stack.value}, but steps are drawn of a decoder.")
+    return HeadRef(stack, args.layer - 1, args.head - 1)
+
+
+def _drawn(
+    args: argparse.Namespace, state: ViewState, shown: Scene, words: Tokenizer, look: Style
+) -> Figure:
+    if args.view == "mask":
+        return figures.mask_of(shown, state.head.stack, words, look)
+    with engine(state.model, args.backend) as runs:
+        return _read(runs, args, state, shown, (words, look))
+
+
+def _read(
+    runs: Runs,
+    args: argparse.Namespace,
+    state: ViewState,
+    shown: Scene,
+    how: tuple[Tokenizer, Style],
+) -> Figure:
+    words, look = how
+    asked = request(state, shown)
+    if args.view == "steps":
+        wanted = GenerateRequest(asked, state.sampling, args.max_new_tokens)
+        return figures.steps_of(shown, runs.generate(wanted), words, look)
+    result = runs.run(asked)
+    if args.view == "attention":
+        return figures.attention_of(shown, result.head, words, look)
+    maps = [one for one in result.maps if args.stack in (None, one.stack.value)]
+    return figures.heads_of(shown, maps, look)
+
+
+def _qt() -> Any:
+    """Start Qt, which measures and paints the text; on Linux without the display: none is needed.
+
+    Returns what must be kept while figures are made.
+    """
+    if sys.platform.startswith("linux"):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    try:
+        from PySide6.QtGui import QGuiApplication
+    except ImportError as error:
+        raise Failure(f"Qt cannot start: {error}; `maskscope doctor` tells what to do.") from error
+    return QGuiApplication.instance() or QGuiApplication([])

@@ -1,0 +1,111 @@
+"""Two attention patterns and what sets them apart: A, B and A - B on the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figure.attention import checked, weight_cells
+from core.figure.axes import Axis, Box, heatmap
+from core.figure.keys import ROOT_TICKS, color_bar
+from core.figure.mask import closed_cells, mask_axes
+from core.figure.page import Block, beside, captioned, cut, flowed, moved, page, room
+from core.figure.runs import painted
+from core.figure.style import ONE_COLUMN, Style, diverging
+from core.types import MaskSpec
+from core.types.figure import Figure, Mark, Text
+
+
+def difference_figure(
+    first: NDArray[np.floating],
+    second: NDArray[np.floating],
+    queries: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    *,
+    names: tuple[str, str] = ("A", "B"),
+    specs: tuple[MaskSpec, MaskSpec] | None = None,
+    row: int = 0,
+    style: Style = ONE_COLUMN,
+) -> Figure:
+    """Two matrices ``[Tq, S]`` of weights, each 0 to 1, and the first less the second.
+
+    Blue is less, orange is more, white is equal; the scale ends at the largest difference. Cells
+    that batch row ``row`` of ``specs`` closes are hatched; in the difference, if the two are equal.
+
+    Raises
+    ------
+    ValueError
+        where the shapes differ, or weights are not from 0 to 1.
+    """
+    shape = checked(first, "the first pattern")
+    if shape != checked(second, "the second pattern"):
+        raise ValueError(
+            f"the patterns are {list(first.shape)} and {list(second.shape)}, but must be of one"
+            " shape to be subtracted."
+        )
+    change = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    peak = float(np.abs(change).max())
+    rows = Axis(shape[0], tuple(queries), name="query")
+    cols = Axis(shape[1], tuple(keys), name="key")
+    if specs is not None:
+        rows, cols = mask_axes(specs[0], row, queries, keys)
+    same = specs[0] if specs is not None and specs[0] == specs[1] else None
+    paints = [
+        partial(_weights, style, first, specs and specs[0], row),
+        partial(_weights, style, second, specs and specs[1], row),
+        partial(_change, style, change / max(peak, 1e-12), same, row),
+    ]
+    bars = _bars(style, peak)
+    wide, high = room(style, (bars,))
+    gap, caption = 1.5 * style.label, 1.6 * style.label
+    titles = (*names, f"{names[0]} − {names[1]}")
+    # Only the first has labels at its rows: what they take is shared by all three.
+    _, box = heatmap(style, rows, cols, ((wide - 2 * gap) / 3, high - caption), paints[0])
+    share = (wide - 2 * gap - box.x - 2.0) / 3
+    panels: list[Block] = []
+    for number, (title, paint) in enumerate(zip(titles, paints, strict=True)):
+        own = rows if number == 0 else replace(rows, shown=False, name="")
+        free = (share + (box.x if number == 0 else 1.0), high - caption)
+        block, place = heatmap(style, own, cols, free, paint)
+        panels.append(
+            _named(style, cut(title, 1.12 * style.label, share, style.measure), block, place)
+        )
+    parameters = {"A": names[0], "B": names[1], "largest difference": f"{peak:.4g}"}
+    return page(style, (beside(panels, gap), bars), parameters)
+
+
+def _named(style: Style, name: str, block: Block, box: Box) -> Block:
+    """The block with a name above the middle of its cells; it may be wider than they are."""
+    size, middle = style.label, (box.x + box.right) / 2
+    half = 0.56 * style.measure(name, size)  # Bold runs wider.
+    left = max(0.0, half - middle)
+    wide = left + max(block.width, middle + half)
+    text = Text(name, left + middle, 0.95 * size, size, "middle", bold=True)
+    return captioned(text, Block(moved(block.marks, left, 0.0), wide, block.height), 1.6 * size)
+
+
+def _weights(
+    style: Style, pattern: NDArray[np.floating], spec: MaskSpec | None, row: int, box: Box
+) -> list[Mark]:
+    marks = weight_cells(style, np.sqrt(np.clip(pattern, 0.0, 1.0)), box)
+    return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
+
+
+def _change(
+    style: Style, share: NDArray[np.floating], spec: MaskSpec | None, row: int, box: Box
+) -> list[Mark]:
+    """``share`` ``[Tq, S]`` of the diverging map, -1 to 1."""
+    levels = np.round(np.clip(share, -1.0, 1.0) * 127.0).astype(np.int64) + 127
+    marks: list[Mark] = [*painted(levels, diverging(style.map_name), box.corner, box.cell)]
+    return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
+
+
+def _bars(style: Style, peak: float) -> Block:
+    ticks = ((0.0, f"−{peak:.2g}"), (0.5, "0"), (1.0, f"{peak:.2g}"))
+    change = color_bar(style, diverging(style.map_name), ticks, "difference")
+    weight = color_bar(style, style.map, ROOT_TICKS, "attention weight")
+    return flowed(style, (weight, change))

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QImage
+
+from app.cli import output
+
+pytestmark = pytest.mark.usefixtures("models", "qapp")
+
+TEXT = "The cat sat on the mat."
+SVG, DC = "{http://www.w3.org/2000/svg}", "{http://purl.org/dc/elements/1.1/}"
+
+
+def texts(path) -> list[str]:
+    return [element.text for element in ET.parse(path).iter(f"{SVG}text")]
+
+
+def parameters(path) -> dict[str, str]:
+    return json.loads(next(ET.parse(path).iter(f"{DC}description")).text)
+
+
+@pytest.mark.parametrize("view", ["mask", "attention", "heads", "steps"])
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
+def test_every_view_in_every_kind_of_file(maskscope, tmp_path, view, suffix):
+    name = f"a.{suffix}"
+    outcome = maskscope(
+        "figure", "decoder", "--text", TEXT, "--view", view, "--max-new-tokens", "3", name
+    )
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    start = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
+
+
+def test_the_figure_shows_the_tokens_and_says_what_made_it(maskscope, tmp_path):
+    words = ("figure", "prefix", "--text", "The <b> & cat", "--prefix", "2", "--layer", "2")
+    assert maskscope(*words, "--head", "1", "--title", "Mine", "a.svg").code == 0
+    said = texts(tmp_path / "a.svg")
+    assert said[0] == "Mine"
+    assert said.count("cat") == 2
+    told = parameters(tmp_path / "a.svg")
+    assert told["model"] == "prefix"
+    assert told["text"] == "The <b> & cat"
+    assert told["prefix"] == "2"
+    assert told["head"] == "decoder layer 2, head 1"
+
+
+def test_an_encoder_decoder_has_three_stacks(maskscope, tmp_path):
+    words = ("figure", "encdec", "--text", "Tom lost his <extra_id_0>.", "--target", "<extra_id_0>")
+    assert maskscope(*words, "--view", "heads", "a.svg").code == 0
+    assert {"Encoder", "Decoder", "Cross"} <= set(texts(tmp_path / "a.svg"))
+    assert maskscope(*words, "--stack", "cross", "b.svg").code == 0
+    assert parameters(tmp_path / "b.svg")["mask"] == "cross"
+    assert {"<extra_id_0>", "Tom"} <= set(texts(tmp_path / "b.svg"))
+
+
+def test_steps_are_those_that_are_generated(maskscope, tmp_path):
+    words = ("--text", TEXT, "--max-new-tokens", "3")
+    said = json.loads(maskscope("generate", "decoder", *words, "--json").out)
+    assert maskscope("figure", "decoder", *words, "--view", "steps", "a.svg").code == 0
+    drawn = " ".join(texts(tmp_path / "a.svg"))
+    for number, step in enumerate(said["steps"], start=1):
+        assert f"{number}  {step['token'][:4]}" in drawn
+
+
+@pytest.mark.parametrize(
+    ("size", "points"),
+    [("3.5in", 252.0), ("89mm", 89 / 25.4 * 72), ("400pt", 400.0), ("1200px", 1200 * 72 / 150)],
+)
+def test_sizes_are_exact(maskscope, tmp_path, size, points):
+    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size, "--dpi", "150")
+    assert maskscope(*words, "a.svg").code == maskscope(*words, "a.png").code == 0
+    wide = ET.parse(tmp_path / "a.svg").getroot().get("width")
+    assert float(wide.removesuffix("pt")) == pytest.approx(points, abs=1e-3)
+    image = QImage(str(tmp_path / "a.png"))
+    assert image.width() == round(points * 150 / 72)
+    assert round(image.dotsPerMeterX() * 0.0254) == 150
+
+
+def test_the_look_can_be_chosen(maskscope, tmp_path):
+    words = ("figure", "decoder", "--text", TEXT, "--preset", "slide", "--map", "grey")
+    plain = ("--no-labels", "--no-colour-bar", "--transparent")
+    assert maskscope(*words, *plain, "a.svg").code == 0
+    root = ET.parse(tmp_path / "a.svg").getroot()
+    assert (root.get("width"), root.get("height")) == ("960pt", "540pt")
+    assert not list(root.iter(f"{SVG}rect"))
+    assert texts(tmp_path / "a.svg") == ["key", "query", "in the future"]
+    cells = [e.get("fill") for e in root.iter(f"{SVG}path") if e.get("class") == "cells"]
+    channels = np.array([[int(c[n : n + 2], 16) for n in (1, 3, 5)] for c in cells])
+    assert np.ptp(channels, axis=1).max() < 24
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("a.gif",), "a.gif must end in .svg, .pdf or .png"),
+        (("a",), "a must end in .svg, .pdf or .png"),
+        (("no/a.svg",), "there is no folder no"),
+        (("--layer", "3", "a.svg"), "layer is 3, but must be between 1 and 2."),
+        (("--head", "9", "a.svg"), "head is 9, but must be between 1 and 2."),
+        (("--layer", "0", "a.svg"), "--layer: '0' is not a whole number of 1 or more"),
+        (("--dpi", "20", "a.png"), "--dpi: '20' is not a whole number from 72 to 1200"),
+        (("--width", "wide", "a.svg"), "'wide' is not a length such as 3.5in"),
+        (("--width", "1mm", "a.svg"), "width is 2.835 pt (1 mm), but must be between 36"),
+        (("--height", "13mm", "a.svg"), "this figure needs at least"),
+        (("--stack", "cross", "a.svg"), "stack is cross, but decoder has only the decoder."),
+        (("--map", "jet", "a.svg"), "jet"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path, words, sentence):
+    for name in ("a.svg", "a.png", "a.gif"):
+        (tmp_path / name).write_bytes(b"kept")
+    assert sentence in refused("figure", "decoder", "--text", TEXT, *words)
+    assert {path.read_bytes() for path in tmp_path.glob("a.*")} == {b"kept"}
+
+
+def test_an_encoder_has_no_steps(refused):
+    sentence = refused("figure", "encoder", "--text", "a [MASK]", "--view", "steps", "a.svg")
+    assert "steps are drawn of a decoder" in sentence
+
+
+def test_a_file_that_cannot_be_written_keeps_the_old(maskscope, tmp_path, monkeypatch):
+    (tmp_path / "a.svg").write_bytes(b"kept")
+
+    def full(*given):
+        raise OSError(28, "No space left on device", "a.svg")
+
+    monkeypatch.setattr(output.os, "replace", full)
+    outcome = maskscope("figure", "decoder", "--text", TEXT, "--view", "mask", "a.svg")
+    assert outcome.code == 1
+    assert outcome.err == "maskscope: a.svg: No space left on device.\n"
+    assert (tmp_path / "a.svg").read_bytes() == b"kept"
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["a.svg"]

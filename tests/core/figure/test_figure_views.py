@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from figure_cases import WORDS, colors_of, every_view, extent, maps, specs, weights
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.figure.attention import attention_figure
+from core.figure.axes import nice_step
+from core.figure.difference import difference_figure
+from core.figure.flow import FlowEdge, flow_figure
+from core.figure.mask import mask_figure
+from core.figure.report import ReportRow, report_figure
+from core.figure.steps import MOST, GrowthStep, chosen, steps_figure
+from core.figure.style import (
+    PRESETS,
+    REASON_HATCH,
+    REASON_NAMES,
+    Style,
+    diverging,
+    preset,
+    reason_colors,
+)
+from core.figure.views import VIEWS
+from core.figure.wall import wall_figure
+from core.mask.reference import reference_reasons
+from core.types import MaskKind, MaskSpec, Reason, Stack
+from core.types.colors import REASONS, light_map
+from core.types.figure import HATCHES, Cells, Curve, Figure, Text
+
+LOOKS = [
+    *PRESETS.values(),
+    Style(
+        width=300.0,
+        height=420.0,
+        title="A long title that has to be broken into lines",
+        map_name="grey",
+    ),
+    Style(labels=False, color_bar=False, background=None),
+]
+
+
+def mask_of(rows: int, cols: int, style: Style) -> Figure:
+    return mask_figure(MaskSpec(MaskKind.CROSS, rows, source=cols), style=style)
+
+
+def attention_of(rows: int, cols: int, style: Style) -> Figure:
+    words = [f"word {n}" for n in range(max(rows, cols))]
+    return attention_figure(
+        np.full((rows, cols), 0.5), None, 0, words[:rows], words[:cols], style=style
+    )
+
+
+def difference_of(rows: int, cols: int, style: Style) -> Figure:
+    return difference_figure(np.full((rows, cols), 0.5), np.full((rows, cols), 0.1), style=style)
+
+
+@pytest.mark.parametrize("style", LOOKS, ids=range(len(LOOKS)))
+def test_every_view_stays_on_its_page(style: Style) -> None:
+    names = []
+    for name, figure in every_view(style):
+        names.append(name)
+        left, top, right, bottom = extent(figure)
+        assert min(left, top) >= 0.0, name
+        assert right <= figure.width + 0.01, name
+        assert bottom <= figure.height + 0.01, name
+        assert figure.width == style.width
+        assert style.height in (None, figure.height)
+        assert figure.background == style.background
+        assert figure.parameters
+    assert names == list(VIEWS)
+
+
+@given(
+    st.integers(1, 300),
+    st.integers(1, 300),
+    st.floats(36.0, 900.0),
+    st.none() | st.floats(36.0, 900.0),
+    st.booleans(),
+    st.sampled_from([mask_of, attention_of, difference_of]),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_size_fits_or_is_refused(rows, cols, width, height, labels, make) -> None:
+    style = Style(width=width, height=height, labels=labels, title="A title")
+    try:
+        figure = make(rows, cols, style)
+    except ValueError:
+        figure = None
+    if figure is None:
+        assert min(width, height or 900.0) < 300.0
+        with pytest.raises(ValueError, match="needs at least"):
+            make(rows, cols, style)
+        return
+    left, top, right, bottom = extent(figure)
+    assert min(left, top) >= 0.0
+    assert right <= width + 0.01
+    assert bottom <= figure.height + 0.01
+
+
+def test_the_same_data_make_the_same_figure() -> None:
+    for (name, one), (_, other) in zip(every_view(Style()), every_view(Style()), strict=True):
+        assert one == other, name
+
+
+def test_a_figure_differs_where_a_cell_does() -> None:
+    spec = MaskSpec(MaskKind.CAUSAL, 5)
+    assert mask_figure(spec) != mask_figure(MaskSpec(MaskKind.PREFIX, 5, prefix=3))
+
+
+@given(specs())
+@settings(deadline=None)
+def test_mask_cells_have_the_colour_of_their_reason(spec: MaskSpec) -> None:
+    told = reference_reasons(spec)[0]
+    seen = colors_of(mask_figure(spec, style=Style(width=600.0)), told.shape)
+    for row in range(told.shape[0]):
+        for key in range(told.shape[1]):
+            ground, _ = reason_colors(Reason(told[row, key]))
+            assert tuple(seen[row, key]) == ground
+
+
+@given(specs(), st.integers(0, 99))
+@settings(deadline=None)
+def test_attention_cells_have_the_colour_of_their_weight(spec: MaskSpec, seed: int) -> None:
+    told = reference_reasons(spec)[0]
+    pattern = np.random.default_rng(seed).random(told.shape).astype(np.float32) * (told == 0)
+    figure = attention_figure(pattern, spec, style=Style(width=600.0))
+    seen = colors_of(figure, told.shape)
+    lut = light_map("even")
+    for row in range(told.shape[0]):
+        for key in range(told.shape[1]):
+            reason = Reason(told[row, key])
+            expected = reason_colors(reason, quiet=True)[0]
+            if reason is Reason.OPEN:
+                expected = tuple(lut[round(255 * float(np.sqrt(pattern[row, key])))].tolist())
+            assert tuple(seen[row, key]) == expected
+
+
+def test_tiny_cells_are_drawn_in_blocks_of_their_largest() -> None:
+    pattern = np.zeros((900, 900), np.float32)
+    pattern[450, 100] = 1.0
+    figure = attention_figure(pattern)
+    assert "largest of each" in figure.parameters["cells drawn"]
+    darkest = tuple(light_map("even")[255].tolist())
+    lit = [m for m in figure.marks if isinstance(m, Cells) and m.color == darkest]
+    assert any((mark.rects[:, 3] > 0.3).all() for mark in lit)
+
+
+def test_labels_are_whole_faded_and_visible() -> None:
+    spec = MaskSpec(MaskKind.CAUSAL, 4, left_pad=(1,))
+    figure = mask_figure(spec, 0, ["<pad>", " cat", "\n", "  "], ["<pad>", " cat", "\n", "  "])
+    texts = [mark for mark in figure.marks if isinstance(mark, Text)]
+    assert [t.string for t in texts].count("cat") == 2
+    assert [t.string for t in texts].count("⏎") == 2
+    assert [t.string for t in texts].count("␣␣") == 2
+    (faded,) = {t.color for t in texts if t.string == "<pad>"}
+    (plain,) = {t.color for t in texts if t.string == "cat"}
+    assert faded != plain
+
+
+def test_dense_labels_are_thinned_at_an_even_pace() -> None:
+    spec = MaskSpec(MaskKind.CAUSAL, 300)
+    words = [f"w{n}" for n in range(300)]
+    shown = [t for t in mask_figure(spec, 0, words, words).texts() if t.startswith("w")]
+    numbers = sorted({int(t[1:]) for t in shown})
+    assert 10 < len(numbers) < 150
+    assert len(set(np.diff(numbers))) == 1
+    assert not {"w0", "w1"} <= set(shown)
+
+
+def test_without_labels_no_token_is_written() -> None:
+    spec = MaskSpec(MaskKind.CAUSAL, 3)
+    texts = mask_figure(spec, 0, "abc", "abc", style=Style(labels=False)).texts()
+    assert texts == ["key", "query", "may read", "in the future"]
+
+
+def test_positions_are_absolute() -> None:
+    texts = mask_figure(MaskSpec(MaskKind.CAUSAL, 2, past=3)).texts()
+    assert texts.count("3") == texts.count("4") == 2
+    assert texts.count("0") == 1
+
+
+@given(st.floats(0.1, 100.0), st.floats(0.01, 50.0))
+def test_a_step_has_room_and_is_round(wanted: float, cell: float) -> None:
+    step = nice_step(wanted, cell)
+    assert step * cell >= wanted
+    assert str(step).strip("0") in ("1", "2", "5")
+    smaller = [n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if n < step]
+    assert all(n * cell < wanted for n in smaller)
+
+
+def test_heads_are_numbered_from_one_and_stacks_named() -> None:
+    stacks = [maps(Stack.ENCODER, 2, 3, (4, 4)), maps(Stack.CROSS, 2, 3, (2, 4))]
+    texts = wall_figure(stacks).texts()
+    assert {"Encoder", "Cross", "H1", "H3", "L1", "L2"} <= set(texts)
+    assert not {"H0", "L0", "H4", "L3"} & set(texts)
+
+
+def test_many_steps_are_shown_at_an_even_pace() -> None:
+    assert chosen(3) == [0, 1, 2]
+    assert len(chosen(100)) == MOST
+    assert chosen(100)[0] == 0
+    assert chosen(100)[-1] == 99
+    steps = [GrowthStep("a", np.ones(n + 1, bool)) for n in range(30)]
+    figure = steps_figure(steps)
+    assert figure.parameters["steps"] == "30"
+    assert sum(text.endswith("  a") for text in figure.texts()) == MOST
+
+
+@pytest.mark.parametrize("name", ["even", "grey"])
+def test_a_difference_is_white_or_even_grey_at_zero(name: str) -> None:
+    lut = diverging(name).astype(float)
+    assert lut.shape == (255, 3)
+    grey = lut @ [0.2126, 0.7152, 0.0722]
+    if name == "grey":
+        assert (np.diff(grey) <= 0).all()
+    else:
+        assert (lut[127] == 255).all()
+        assert lut[0, 2] > lut[0, 0]
+        assert lut[-1, 0] > lut[-1, 2]
+        np.testing.assert_allclose(grey[0], grey[-1], atol=25)
+
+
+def test_a_difference_shows_its_sign() -> None:
+    first, second = np.full((1, 2), 0.5), np.array([[0.9, 0.1]])
+    figure = difference_figure(first, second, names=("mine", "theirs"))
+    assert "mine − theirs" in figure.texts()
+    assert figure.parameters["largest difference"] == "0.4"
+    blue, orange = (tuple(diverging("even")[n].tolist()) for n in (0, 254))
+    spots = {m.color: m.rects[0, 0] for m in figure.marks if isinstance(m, Cells)}
+    assert spots[blue] < spots[orange]
+
+
+def test_flow_is_as_wide_as_its_share() -> None:
+    edges = [FlowEdge(0, 0, 0, 0.9), FlowEdge(0, 1, 0, 0.1), FlowEdge(0, 1, 1, 0.001)]
+    figure = flow_figure(("input", "1"), ("a", "b"), edges)
+    thin, thick = (mark for mark in figure.marks if isinstance(mark, Curve))
+    assert thick.width == pytest.approx(9 * thin.width)
+    assert thick.points[0][0] < thick.points[3][0]
+
+
+def test_a_report_says_everything() -> None:
+    rows = [ReportRow("causality", "pass", "3e-6", "All is well " * 12)]
+    for style in (preset("one-column"), preset("two-column")):
+        said = " ".join(report_figure(rows, style=style).texts())
+        for part in ("causality", "✓", "pass", "3e-6"):
+            assert part in said
+        assert said.count("All is well") == 12
+
+
+def test_every_reason_has_a_look_of_its_own() -> None:
+    closed = [reason for reason in Reason if reason is not Reason.OPEN]
+    assert set(REASONS) == set(REASON_NAMES) == set(Reason)
+    assert set(REASON_HATCH) == set(closed)
+    lines = [HATCHES[REASON_HATCH[reason]] for reason in closed]
+    assert len(set(lines)) == len(closed)
+    assert len({reason_colors(reason) for reason in Reason}) == len(Reason)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: preset("poster"), "preset is 'poster'"),
+        (lambda: Style(width=10.0), "width is 10 pt"),
+        (lambda: Style(height=1e6), "height is 1e\\+06 pt"),
+        (lambda: Style(map_name="jet"), "jet"),
+        (lambda: Figure(5.0, 100.0, ()), "width is 5 pt"),
+        (lambda: mask_figure(MaskSpec(MaskKind.CAUSAL, 3), 0, ["a"]), "1 labels"),
+        (lambda: mask_figure(MaskSpec(MaskKind.CAUSAL, 3), 0, (), "abcd"), "4 labels"),
+        (lambda: mask_figure(MaskSpec(MaskKind.CAUSAL, 3), 2), "b is 2"),
+        (lambda: mask_figure(MaskSpec(MaskKind.CAUSAL, 9), style=Style(width=40.0)), "at least"),
+        (
+            lambda: mask_figure(MaskSpec(MaskKind.CAUSAL, 9), style=Style(height=36.0)),
+            "height is 36 pt .* needs at least",
+        ),
+        (lambda: attention_figure(np.ones((2, 2)), MaskSpec(MaskKind.CAUSAL, 3)), "2 x 2"),
+        (lambda: attention_figure(np.full((2, 2), 3.0)), "from 3 to 3"),
+        (lambda: attention_figure(np.full((2, 2), np.nan)), "from nan to nan"),
+        (lambda: attention_figure(np.ones(3)), "rows and columns"),
+        (lambda: difference_figure(np.ones((1, 2)), np.ones((2, 1))), "of one shape"),
+        (lambda: wall_figure([]), "no heads"),
+        (lambda: steps_figure([]), "no step"),
+        (lambda: report_figure([]), "no results"),
+        (lambda: flow_figure(("a",), ("x",), ()), "levels is 1"),
+        (lambda: flow_figure(("a", "b"), ("x",), [FlowEdge(0, 0, 1, 0.5)]), "target is 1"),
+        (lambda: flow_figure(("a", "b"), ("x",), [FlowEdge(0, 0, 0, 1.5)]), "share is 1.5"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(make, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_words_of_every_kind_are_written() -> None:
+    for name, figure in every_view(Style(width=515.0)):
+        if name in ("mask", "attention", "flow"):
+            assert set(WORDS) <= set(figure.texts()), name
+
+
+def test_weights_are_rows_of_shares() -> None:
+    np.testing.assert_allclose(weights(3, 5).sum(axis=1), 1, atol=1e-6)
