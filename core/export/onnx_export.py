@@ -216,7 +216,7 @@ def _traced(model: Transformer, part: Part, mask: MaskSpec | None, opset: int) -
         else:
             arguments.setdefault(argument, []).append(example)
             shapes.setdefault(argument, []).append(dynamic)
-    with _quiet(), torch.no_grad():
+    with quiet(), torch.no_grad():
         program = torch.onnx.export(
             _module(model, part, mask),
             kwargs=arguments,
@@ -241,7 +241,7 @@ def _example(name: str, axes: tuple[Axis, ...], config: ModelConfig, dtype: torc
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep the exporter's talk of its own insides from the user."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
@@ -273,7 +273,7 @@ def _save(model: onnx_ir.Model, path: Path, header: Header) -> None:
         raise ValueError(f"{path.name} is too large for weights of 8 bits; take float16.")
     onnx_ir.save(model, path, external_data=external)
     if header.dtype == "int8":
-        with _quiet():
+        with quiet():
             to_8_bit(path)
 
 

@@ -8,6 +8,7 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.jobs import Answer, Job, Progress
 from core.types.masks import (
     MaskKind,
@@ -35,6 +36,9 @@ from core.types.models import (
 __all__ = [
     "Answer",
     "AttentionMaps",
+    "BackendRow",
+    "BackendTable",
+    "BackendsJob",
     "Family",
     "GenerateRequest",
     "HeadPattern",

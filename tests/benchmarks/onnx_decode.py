@@ -210,7 +210,7 @@ def measure(
 
 
 def floor(model: Transformer, length: int, rounds: int = 50) -> dict[str, float]:
-    """What a token reads after ``length`` others, and the time to sum as much from where it lies."""
+    """What the token after ``length`` others reads, and the time to sum as much in place."""
     config = model.config
     positions = config.positions * config.width  # Of them a single row is read.
     weights = sum(parameter.numel() for parameter in model.parameters()) - positions
