@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.mask import add_shape, spread
 from app.cli.models import is_file, model_card
-from app.cli.output import Failure, check_target
+from app.cli.output import Failure, check_target, progress
 from app.cli.values import UsageError, whole
 from core import paths
 from core.types import Family, MaskKind, MaskSpec
@@ -122,7 +121,7 @@ def _exported(model: Transformer, args: argparse.Namespace, mask: MaskSpec | Non
             tokenizer=paths.TOKENIZER,
             dtype=dtype,
             fixed_mask=mask,
-            progress=_progress,
+            progress=progress,
         )
     except ExportError as error:
         raise Failure(str(error)) from error
@@ -140,13 +139,7 @@ def _parts(model: Transformer, mask: MaskSpec | None) -> tuple[Part, ...]:
 def _compared(model: Transformer, path: Path) -> Report:
     from core.export.parity import verify
 
-    return verify(model, path, progress=_progress)
-
-
-def _progress(sentence: str, share: float) -> None:
-    if sys.stderr.isatty():
-        shown = sentence if share < 1 else ""
-        print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
+    return verify(model, path, progress=progress)
 
 
 def _told(report: Report) -> int:

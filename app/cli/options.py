@@ -19,19 +19,27 @@ _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which model reads what, and under which mask."""
-    add = parser.add_argument
-    add("model", metavar="MODEL", help="a name that `maskscope models` lists, or a FILE.onnx")
-    add("--text", action="append", required=True, help="the text; once more for another batch row")
-    add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
-    add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
-    kinds = [kind.value for kind in _FAMILY]
-    add("--mask", choices=kinds, help="the rule of the mask; default: what it was trained under")
+    """Add the options that say which model reads what, under which mask, and on what."""
+    add_texts(parser)
     add_shape(parser)
+    add = parser.add_argument
     add("--device", default="auto", help="auto, cpu, cuda or mps")
     add("--dtype", default="float32", help="float32; float16 or bfloat16 on cuda")
     backend = "what runs the model; default: torch, and onnx for a FILE.onnx"
     add("--backend", choices=("torch", "onnx"), help=backend)
+
+
+def add_texts(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """Add the options that say which model reads what."""
+    add = parser.add_argument
+    named = "a name that `maskscope models` lists, or a FILE.onnx"
+    add("model", metavar="MODEL", nargs=None if needed else "?", help=named)
+    more = "the text; once more for another batch row"
+    add("--text", action="append", required=needed, help=more)
+    add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
+    add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
+    kinds = [kind.value for kind in _FAMILY]
+    add("--mask", choices=kinds, help="the rule of the mask; default: what it was trained under")
 
 
 def view_state(args: argparse.Namespace) -> ViewState:

@@ -85,4 +85,4 @@ class BackendTable:
         ran = [row for row in self.rows if row.available]
         apart = [row.name for row in ran if row.differs(self.tolerance).any()]
         verdict = f"{len(ran) - len(apart)} of {len(ran)} backends agree with {self.reference}"
-        return f"{verdict}; apart: {'; '.join(apart)}." if apart else f"{verdict}."
+        return f"{verdict}; these do not: {'; '.join(apart)}." if apart else f"{verdict}."
