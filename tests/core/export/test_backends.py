@@ -223,7 +223,7 @@ def test_a_table_in_a_sentence() -> None:
 
     rows = row("a", True, 0, 1e-7), row("b", True, 0, np.nan), row("c", False)
     found = BackendTable(1, MASK, rows, 1e-5, "plain loops")
-    assert found.sentence() == "1 of 2 backends agree with plain loops; these do not: b."
+    assert found.sentence() == "1 of 2 backends agree with plain loops."
     assert replace(found, rows=rows[:1]).sentence() == "1 of 1 backends agree with plain loops."
 
 
