@@ -54,7 +54,7 @@ def view_state(args: argparse.Namespace) -> ViewState:
     if args.backend == "torch" and is_file(args.model):
         raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
     state = replace(
-        initial(_family(card, args.mask)),
+        initial(family_under(card, args.mask)),
         model=card.name,
         rows=_rows(args, card.family is Family.ENCODER_DECODER),
         row=args.row,
@@ -69,7 +69,8 @@ def view_state(args: argparse.Namespace) -> ViewState:
     return _with_prefix(state, args.prefix)
 
 
-def _family(card: ModelCard, mask: str | None) -> Family:
+def family_under(card: ModelCard, mask: str | None) -> Family:
+    """The family of a model under the mask of another rule; ValueError where it has no such."""
     if mask is None:
         return card.family
     family = _FAMILY[MaskKind(mask)]
