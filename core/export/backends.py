@@ -88,7 +88,7 @@ def _case(job: BackendsJob) -> Case:
     query, key, value = (
         rng.standard_normal((HEADS, length, WIDTH), np.float32) for length in (rows, keys, keys)
     )
-    return Case(query, key, value, mask, spec.past, causal)
+    return Case(query, key, value, np.ascontiguousarray(mask), spec.past, causal)
 
 
 def _row(name: str, run: runs.Run, case: Case, wanted: NDArray[np.float64]) -> BackendRow:
