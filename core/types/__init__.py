@@ -8,6 +8,7 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
@@ -40,6 +41,9 @@ __all__ = [
     "LOSSY_BOUNDS",
     "Answer",
     "AttentionMaps",
+    "BackendRow",
+    "BackendTable",
+    "BackendsJob",
     "Check",
     "CheckJob",
     "CheckReport",

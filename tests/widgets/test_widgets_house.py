@@ -24,6 +24,7 @@ from widgets import palette
 ROOT = Path(__file__).parents[2]
 DEMOS = [
     "attention_view",
+    "backend_table",
     "cache_slots",
     "check_list",
     "figure_view",
