@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core import paths
+from core.export.backends import backends
 from core.export.jobs import export_job
 from core.export.ort_engine import OrtEngine
 from core.export.store import kept
@@ -15,7 +16,7 @@ from core.run.checks.run import check
 from core.run.contract import Runs
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import CheckJob, ExportJob, FlowJob, Job, RunRequest
+from core.types import BackendsJob, CheckJob, ExportJob, FlowJob, Job, RunRequest
 
 Progress = Callable[[str, float], None]
 
@@ -59,6 +60,8 @@ class Engines:
         """Answer a job of an instrument; a new kind of job is one line here."""
         if isinstance(job, ExportJob):
             return export_job(job, progress, cancel)
+        if isinstance(job, BackendsJob):
+            return backends(job, progress=progress, cancel=cancel)
         if isinstance(job, FlowJob):
             return flow(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):

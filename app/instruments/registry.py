@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from app.instruments.backends import Backends
 from app.instruments.base import Instrument
 from app.instruments.checks import Checks
 from app.instruments.flow import Flow
 
-INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks)
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Backends)

@@ -129,3 +129,20 @@ def test_the_mask_follows_while_verify_works(qtbot: QtBot, session: Session) -> 
     assert np.isfinite(answer.top_probs).all()
     with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
         place.client.cancel(place.generation)
+
+
+def test_the_backends_run_the_mask_on_screen_and_follow_it(
+    qtbot: QtBot, session: Session
+) -> None:
+    place = session.board.places["backends"]
+    with qtbot.waitSignal(session.workshop.answered, timeout=4 * WAIT) as told:
+        session.board.open("backends")
+    table = told.args[0].value
+    spec = session.controller.scene.inputs.mask
+    assert table.mask.shape == (spec.length, spec.keys)
+    assert {row.name for row in table.rows} >= {"SDPA, bool mask", "ONNX Runtime, opset 24"}
+    with qtbot.waitSignal(session.workshop.answered, timeout=4 * WAIT) as told:
+        session.controller.pick_family(Family.PREFIX)
+    spec = session.controller.scene.inputs.mask
+    assert told.args[0].value.mask.shape == (spec.length, spec.keys)
+    assert place.instrument._shown is told.args[0].value  # type: ignore[attr-defined]
