@@ -74,6 +74,13 @@ class Instrument(QObject):
     def await_answer(self) -> None:
         """Fade what is old; an answer is on its way."""
 
+    def remember(self) -> dict[str, str]:
+        """What a workspace keeps of the instrument's own controls."""
+        return {}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """Set the controls as `remember` told them; what is not known is left alone."""
+
     def labels(self, scene: Scene) -> dict[Stack, list[str]]:
         """How the tokens along the keys of each stack are written."""
         label = self.tokenizer.label

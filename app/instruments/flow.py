@@ -31,6 +31,11 @@ class Flow(Instrument):
         self._flow.job_changed.connect(self._on_job_changed)
         return self._flow
 
+    @property
+    def method(self) -> FlowMethod:
+        """How shares are measured."""
+        return FlowMethod(self._flow.method.currentData())
+
     def job(self, view: View) -> FlowJob:
         """What flows to the selected query, or to the one that speaks for the text."""
         state, scene = view.state, view.scene
@@ -54,6 +59,18 @@ class Flow(Instrument):
     def await_answer(self) -> None:
         """Fade what is old."""
         self._flow.set_stale(True)
+
+    def remember(self) -> dict[str, str]:
+        """Method and number of layers."""
+        return {"method": self.method.value, "layers": str(self._layers)}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """Method and number of layers."""
+        if settings.get("method") in [method.value for method in FlowMethod]:
+            self._flow.set_method(FlowMethod(settings["method"]))
+        if settings.get("layers", "").isdigit():
+            self._layers = int(settings["layers"])
+            self.asked.emit()
 
     @staticmethod
     def _deep(view: View) -> int:

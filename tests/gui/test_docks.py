@@ -131,9 +131,7 @@ def test_the_mask_follows_while_verify_works(qtbot: QtBot, session: Session) -> 
         place.client.cancel(place.generation)
 
 
-def test_the_backends_run_the_mask_on_screen_and_follow_it(
-    qtbot: QtBot, session: Session
-) -> None:
+def test_the_backends_run_the_mask_on_screen_and_follow_it(qtbot: QtBot, session: Session) -> None:
     place = session.board.places["backends"]
     with qtbot.waitSignal(session.workshop.answered, timeout=4 * WAIT) as told:
         session.board.open("backends")
