@@ -9,6 +9,7 @@ columns, ``V`` vocabulary entries.
 """
 
 from core.types.checks import Check, CheckReport, Place, Verdict
+from core.types.compare import MOVED, CompareJob, Comparison, Levels, Side
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -38,10 +39,13 @@ __all__ = [
     "BOUNDS",
     "LEAST_EDGE",
     "LOSSY_BOUNDS",
+    "MOVED",
     "Answer",
     "AttentionMaps",
     "Check",
     "CheckReport",
+    "CompareJob",
+    "Comparison",
     "ExportJob",
     "Exported",
     "Family",
@@ -57,6 +61,7 @@ __all__ = [
     "HeadRequest",
     "Inputs",
     "Job",
+    "Levels",
     "MaskKind",
     "MaskSpec",
     "ModelCard",
@@ -68,6 +73,7 @@ __all__ = [
     "RunRequest",
     "RunResult",
     "Sampling",
+    "Side",
     "Stack",
     "StepEvent",
     "Verdict",
