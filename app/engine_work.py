@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from core import paths
@@ -10,9 +11,10 @@ from core.export.jobs import export_job
 from core.export.ort_engine import OrtEngine
 from core.export.store import kept
 from core.run.cancel import CancelToken
+from core.run.compare import compare
 from core.run.contract import Runs
 from core.run.engine import Engine
-from core.types import ExportJob, Job, RunRequest
+from core.types import CompareJob, ExportJob, Job, RunRequest
 
 Progress = Callable[[str, float], None]
 
@@ -35,14 +37,17 @@ class Engines:
         ValueError
             for an unknown backend or model.
         """
-        if run.backend == "torch":
-            self.last = self.torch
-        elif run.backend == "onnx":
-            self._export(run.model, progress, cancel)
-            self.last = self.onnx
-        else:
-            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        self.last = self._engine(run, progress, cancel)
         return self.last
+
+    def _engine(self, run: RunRequest, progress: Progress, cancel: CancelToken) -> Runs:
+        """The same for a run whose heads nobody asks for afterwards."""
+        if run.backend == "torch":
+            return self.torch
+        if run.backend != "onnx":
+            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        self._export(run.model, progress, cancel)
+        return self.onnx
 
     def _export(self, model: str, progress: Progress, cancel: CancelToken) -> None:
         if model in self._exported or model.lower().endswith(".onnx"):
@@ -56,4 +61,7 @@ class Engines:
         """Answer a job of an instrument; a new kind of job is one line here."""
         if isinstance(job, ExportJob):
             return export_job(job, progress, cancel)
+        if isinstance(job, CompareJob):
+            engine_of = partial(self._engine, progress=progress, cancel=cancel)
+            return compare(engine_of, job, cancel, progress)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

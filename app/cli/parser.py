@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app import doctor
-from app.cli import export, flow, generate, mask, models, run, tour, window
+from app.cli import compare, export, flow, generate, mask, models, run, tour, window
 from app.cli.values import Parser
 
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
@@ -24,6 +24,6 @@ def build() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {doctor.own_version()}")
     window.add(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for part in (mask, models, run, generate, flow, export, tour, doctor):
+    for part in (mask, models, run, generate, flow, compare, export, tour, doctor):
         part.add(commands)
     return parser
