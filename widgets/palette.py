@@ -287,6 +287,25 @@ def _lut(theme_name: str, map_name: str) -> NDArray[np.uint32]:
     return lut
 
 
+@cache
+def difference_lut(theme_name: str) -> NDArray[np.uint32]:
+    """Return 201 colours ``0xffRRGGBB`` from -1 over 0 to 1: amber, the card's ground, blue.
+
+    Both ends are equally light, so that size alone tells in grey: what paints a negative cell must
+    mark it by a stripe too.
+    """
+    theme = named(theme_name)
+    ground = _oklab(theme.map_low)
+    ends = [_oklab(theme.warning), _oklab(theme.accent)]
+    light = (ends[0][0] + ends[1][0]) / 2.0
+    t = np.linspace(-1.0, 1.0, 201)[:, None]
+    lab = np.where(t < 0, ends[0] - ground, ends[1] - ground)
+    lab[:, 0] = light - ground[0]
+    lut = _packed(ground + lab * np.abs(t))
+    lut.setflags(write=False)
+    return lut
+
+
 _TO_LMS = np.array(
     [
         [0.4122214708, 0.5363325363, 0.0514459929],

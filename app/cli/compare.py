@@ -206,7 +206,7 @@ def as_plain(found: Comparison, words: Tokenizer) -> dict[str, Any]:
         "tolerance": found.tolerance,
         "notes": list(found.notes),
         "tokens": words.pieces(found.tokens[0].tolist()),
-        "columns": dict(zip("ab", found.columns.tolist(), strict=True)),
+        "positions": dict(zip("ab", found.positions.tolist(), strict=True)),
         "total_variation": _round(found.total_variation),
         "kl": _round(found.divergence),
         "moved": [_moved(found, n, words) for n in range(len(found.moved_ids))],

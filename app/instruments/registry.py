@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from app.instruments.base import Instrument
+from app.instruments.compare import Compare
 
-INSTRUMENTS: tuple[type[Instrument], ...] = ()
+INSTRUMENTS: tuple[type[Instrument], ...] = (Compare,)

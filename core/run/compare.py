@@ -104,8 +104,8 @@ def _told(
         titles=(job.a.title, job.b.title),
         tokens=text.tokens,
         source_tokens=source.tokens,
-        columns=text.columns,
-        source_columns=source.columns,
+        positions=text.positions,
+        source_positions=source.positions,
         head=replace(head, stack=shown_as(head.stack)),
         patterns=np.stack([one.patterns[layer][head.head] for one in (a, b)]),
         reasons=reasons(inputs, head.stack, text, source),
@@ -182,7 +182,7 @@ def _first(
         return None
     place = first_place(one, other, tolerance)
     own = source if place.stack is Stack.ENCODER else text
-    position = int(own.columns[0, place.position]) - own.left
+    position = int(own.positions[0, place.position])
     stack = None if place.stack is None else shown_as(place.stack)
     return replace(place, position=position, stack=stack)
 

@@ -35,12 +35,14 @@ def shared_tokens(a: Sequence[int], b: Sequence[int]) -> Columns:
 
 @dataclass(frozen=True)
 class Shared:
-    """The tokens that two sides share: ids and absolute columns, int32 ``[2, n]``."""
+    """The tokens that two sides share: int32 ``[2, n]``, ids, positions and absolute columns.
+
+    A position counts the tokens of a text, a column its pads too.
+    """
 
     tokens: Columns
+    positions: Columns
     columns: Columns
-    left: int
-    """Left pads of A: a column of A less these is a position."""
     alone: tuple[int, int]
     """Real tokens of A and of B that the other has not."""
 
@@ -53,13 +55,13 @@ class Shared:
         tokens = np.array([np.array(r, np.int32)[i] for r, i in zip(real, at, strict=True)])
         starts = np.array([[start] for start, _ in bounds], np.int32)
         alone = len(real[0]) - at.shape[1], len(real[1]) - at.shape[1]
-        return cls(tokens.astype(np.int32), at + starts, bounds[0][0], alone)
+        return cls(tokens.astype(np.int32), at, at + starts, alone)
 
     @classmethod
     def nothing(cls) -> Shared:
         """No token: what sides without a source share of it."""
         none = np.zeros((2, 0), np.int32)
-        return cls(none, none, 0, (0, 0))
+        return cls(none, none, none, (0, 0))
 
     @property
     def size(self) -> int:

@@ -68,8 +68,8 @@ class Comparison:
     ----------
     titles : those of A and B.
     tokens, source_tokens : int32 ``[2, n]`` and ``[2, m]``, the ids in A and in B.
-    columns, source_columns : int32 ``[2, n]`` and ``[2, m]``, where they stand in A and in B,
-        absolute and with pads counted.
+    positions, source_positions : int32 ``[2, n]`` and ``[2, m]``, where they stand in the text of A
+        and of B, pads left out.
     head : the head that is shown, the nearest one that both sides have.
     patterns : float32 ``[2, q, k]``, its weights in A and in B between shared tokens.
     reasons : uint8 ``[2, q, k]``, the `Reason` why a cell is closed in A and in B.
@@ -89,8 +89,8 @@ class Comparison:
     titles: tuple[str, str]
     tokens: NDArray[np.int32] = field(repr=False)
     source_tokens: NDArray[np.int32] = field(repr=False)
-    columns: NDArray[np.int32] = field(repr=False)
-    source_columns: NDArray[np.int32] = field(repr=False)
+    positions: NDArray[np.int32] = field(repr=False)
+    source_positions: NDArray[np.int32] = field(repr=False)
     head: HeadRef
     patterns: NDArray[np.float32] = field(repr=False)
     reasons: NDArray[np.uint8] = field(repr=False)

@@ -118,7 +118,7 @@ def test_equal_sides_are_equal_everywhere(folder: Path) -> None:
         for levels in found.levels.values():
             assert (levels.cosine == 1).all()
             assert not levels.relative.any()
-        assert found.columns.shape == (2, spec.real_tokens(one.run.row))
+        assert found.positions.shape == (2, spec.real_tokens(one.run.row))
         assert found.notes == () or "trained under" in found.notes[0]
 
     holds()
@@ -255,7 +255,7 @@ def test_left_and_right_padding_agree_with_position_ids_alone(shallow, length, p
     left, right = (side("unified", padded(tokens, *at)) for at in ((pads, more), (0, pads + more)))
     found = compared(shallow, left, right)
     assert found.tokens.tolist() == [list(tokens)] * 2
-    assert found.columns.tolist() == [[pads + n for n in range(length)], list(range(length))]
+    assert found.positions.tolist() == [list(range(length))] * 2
     assert found.first is None
     assert found.total_variation.max() < 1e-5
     wrong = compared(shallow, replace(left, positions=False), right)
@@ -271,7 +271,7 @@ def test_cached_is_uncached(engine: Engine, name: str, past: int) -> None:
     sides = [inputs(name, 7 - n, past=n, **kind) for n in (past, 0)]
     found = compared(engine, *(side(name, one) for one in sides))
     assert found.first is None
-    assert found.columns.shape == (2, 7)
+    assert found.positions.shape == (2, 7)
     assert max(float(levels.relative.max()) for levels in found.levels.values()) < 1e-4
 
 
@@ -354,7 +354,7 @@ def test_texts_share_what_is_equal_or_exchanged(engine: Engine) -> None:
         engine, side("decoder", padded(one, 1, 0)), side("decoder", padded(other, 0, 2))
     )
     assert found.tokens.tolist() == [[5, 6, 7, 8, 9], [5, 6, 20, 8, 9]]
-    assert found.columns.tolist() == [[1, 2, 3, 4, 5], [0, 1, 2, 3, 4]]
+    assert found.positions.tolist() == [[0, 1, 2, 3, 4]] * 2
     assert found.notes == (
         "0 tokens of A's text and 2 of B's stand there alone and are not compared.",
         "The text of A and B differs in 1 tokens, compared in their places.",
@@ -368,7 +368,7 @@ def test_a_word_that_was_put_in_shifts_what_follows(engine: Engine) -> None:
     found = compared(
         engine, side("decoder", padded(one, 0, 0)), side("decoder", padded(other, 0, 0))
     )
-    assert found.columns.tolist() == [[0, 1, 2, 3], [0, 1, 4, 5]]
+    assert found.positions.tolist() == [[0, 1, 2, 3], [0, 1, 4, 5]]
     assert found.patterns.shape == (2, 4, 4)
     assert found.total_variation[1] < 1e-6 < found.total_variation[2]
 
