@@ -127,12 +127,22 @@ def _only_torch(what: str) -> str:
 
 
 _C, _P, _B = MaskKind.CAUSAL, MaskKind.PREFIX, MaskKind.BIDIRECTIONAL
-_ON = f"The same tokens and the weights of “{UNIFIED}”: the mask alone differs"
+_ON = f"The same tokens and the weights of “{UNIFIED}” on both sides: the mask alone differs"
 
 PAIRS = (
-    Pair("causal-prefix", "Causal / prefix", _ON, partial(_masks, (_C, _P))),
-    Pair("causal-bidirectional", "Causal / bidirectional", _ON, partial(_masks, (_C, _B))),
-    Pair("prefix-bidirectional", "Prefix / bidirectional", _ON, partial(_masks, (_P, _B))),
+    Pair("causal-prefix", f"Causal / prefix · {UNIFIED}", _ON, partial(_masks, (_C, _P))),
+    Pair(
+        "causal-bidirectional",
+        f"Causal / bidirectional · {UNIFIED}",
+        _ON,
+        partial(_masks, (_C, _B)),
+    ),
+    Pair(
+        "prefix-bidirectional",
+        f"Prefix / bidirectional · {UNIFIED}",
+        _ON,
+        partial(_masks, (_P, _B)),
+    ),
     Pair("padding", "Left / right padding", "Pads move, the tokens stay", _padding),
     Pair(
         "positions",

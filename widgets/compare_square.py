@@ -6,15 +6,15 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QImage, QPainter, QResizeEvent
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from core.mask.reasons import WORDS
 from core.types import Reason
 from widgets.grid_canvas import Cell
 from widgets.grid_geometry import AxisMap, GridFrame
-from widgets.grid_labels import AxisLabels
+from widgets.grid_labels import AxisLabels, LabelFonts
 from widgets.grid_raster import axes_of, closed_codes, color_table, finish, pooled, spread
 from widgets.grid_view import GridView
 from widgets.palette import Theme, attention_lut, difference_lut, named
@@ -164,6 +164,28 @@ class CompareSquare(GridView):
             veil = QColor(theme.card)
             veil.setAlpha(140)
             painter.fillRect(QRectF(frame.x, frame.y, frame.width, frame.height), veil)
+
+    def _paint_footer(
+        self, painter: QPainter, frame: GridFrame, theme: Theme, fonts: LabelFonts
+    ) -> None:
+        """Paint what the colours of a difference mean, if there happens to be room."""
+        metrics = QFontMetricsF(fonts.digit)
+        y = frame.y + frame.height + 8.0
+        if self._which is not None or y + metrics.height() > self.height():
+            return
+        painter.setFont(fonts.digit)
+        x, side = 8.0, metrics.height() - 4.0
+        for sign, text in ((1, "A more"), (-1, "B more")):
+            box = QRectF(x, y + 2.0, side, side)
+            painter.fillRect(
+                box, QColor.fromRgb(int(difference_lut(theme.name)[_ZERO + 70 * sign]))
+            )
+            if sign < 0:
+                painter.fillRect(box, QBrush(theme.card, Qt.BrushStyle.BDiagPattern))
+            room = QRectF(x + side + 4.0, y, self.width() - x - side - 4.0, metrics.height())
+            painter.setPen(theme.muted)
+            painter.drawText(room, Qt.AlignmentFlag.AlignLeft, text)
+            x += side + 4.0 + metrics.horizontalAdvance(text) + 12.0
 
 
 def _stripes(high: int, wide: int, scale: int) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -160,6 +161,8 @@ class CompareView(QWidget):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.squares = tuple(CompareSquare(which) for which in (0, 1, None))
         self.titles = tuple(QLabel() for _ in self.squares)
+        for title in self.titles:
+            title.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         for one in self.squares[1:]:
             one.set_twin(self.squares[0])
         self.wall = DifferenceWall()
@@ -209,6 +212,8 @@ class CompareView(QWidget):
         below.addWidget(self.moved, 2, 0)
         below.addWidget(self.levels, 2, 1)
         below.setRowStretch(2, 1)
+        below.setColumnStretch(0, 4)
+        below.setColumnStretch(1, 5)
         for layout in (page, below):
             layout.setContentsMargins(0, 0, 0, 0)
             layout.setSpacing(4)
@@ -251,9 +256,9 @@ class CompareView(QWidget):
         self.strip.set_tokens(
             TokenStripState(texts, selected=at, shares=shares, measure="total variation")
         )
+        apart, nats = (number(float(n[at])) for n in (found.total_variation, found.divergence))
         self.at.setText(
-            f"after “{texts[at]}” at {at}: total variation {number(float(found.total_variation[at]))},"
-            f" KL(A‖B) {number(float(found.divergence[at]))} nats"
+            f"output at “{texts[at]}” {at}: total variation {apart}, KL(A‖B) {nats} nats"
         )
         moved = ("output", "A", "B", "A − B")
         self.moved.set_lines(moved, moved_lines(found, at, self._label))

@@ -118,7 +118,7 @@ class Comparison:
             return f"{self.titles[0]} and {self.titles[1]} part nowhere by more than rounding."
         most = float(self.total_variation.max())
         return (
-            f"{self.titles[0]} and {self.titles[1]} first part in {self.first.sentence()}; the"
+            f"{self.titles[0]} and {self.titles[1]} part first in {self.first.sentence()}; the"
             f" outputs are at most {most:.3f} apart in total variation."
         )
 

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 DEMOS = [
     "attention_view",
     "cache_slots",
+    "compare_view",
     "flow_view",
     "head_wall",
     "mask_form",

@@ -28,7 +28,7 @@ def test_a_line_for_each_position_level_and_layer(maskscope):
     out = maskscope("compare", "decoder", "--text", TEXT, "--pair", "causal-prefix").out
     lines = out.splitlines()
     assert lines[:2] == ["causal: unified on torch", "prefix 4: unified on torch"]
-    assert lines[2].startswith("causal and prefix 4 first part in decoder layer 1, head ")
+    assert lines[2].startswith("causal and prefix 4 part first in decoder layer 1, head ")
     rows = [line.split() for line in lines[5:13]]
     assert [row[:2] for row in rows[:3]] == [["0", "<s>"], ["1", "The"], ["2", "cat"]]
     assert float(rows[0][2]) > 0
