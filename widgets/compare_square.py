@@ -181,7 +181,7 @@ class CompareSquare(GridView):
                 box, QColor.fromRgb(int(difference_lut(theme.name)[_ZERO + 70 * sign]))
             )
             if sign < 0:
-                painter.fillRect(box, QBrush(theme.card, Qt.BrushStyle.BDiagPattern))
+                painter.fillRect(box, QBrush(theme.card, Qt.BrushStyle.FDiagPattern))
             room = QRectF(x + side + 4.0, y, self.width() - x - side - 4.0, metrics.height())
             painter.setPen(theme.muted)
             painter.drawText(room, Qt.AlignmentFlag.AlignLeft, text)

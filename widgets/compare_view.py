@@ -145,11 +145,11 @@ class CompareView(QWidget):
         self.go = QPushButton("Go there")
         self.go.setToolTip("Show the head and the query where both first part")
         self.pages, self.switch = QStackedWidget(), QButtonGroup(self)
-        for number_, (title, tip) in enumerate(_PAGES):
-            button = QPushButton(title)
+        for page, (name, tip) in enumerate(_PAGES):
+            button = QPushButton(name)
             button.setCheckable(True)
             button.setToolTip(tip)
-            self.switch.addButton(button, number_)
+            self.switch.addButton(button, page)
         self.switch.button(0).setChecked(True)
         for pill in (self.pin, self.go, *self.switch.buttons()):
             pill.setProperty("pill", True)

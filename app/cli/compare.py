@@ -132,8 +132,7 @@ def _engines() -> Iterator[Callable[[RunRequest], Runs]]:
 def as_text(found: Comparison, sides: Sides, words: Tokenizer) -> str:
     """What is printed: where the sides part, then outputs by position and states by level."""
     lines = [f"{side.title}: {side.run.model} on {side.run.backend}" for side in sides]
-    lines += [f"{found.sentence} ({1000 * found.seconds:.1f} ms)"]
-    lines += [f"note: {note}" for note in found.notes]
+    lines += [found.sentence, *(f"note: {note}" for note in found.notes)]
     lines += ["", _outputs(found, words)]
     if found.levels:
         lines += ["", _levels(found)]

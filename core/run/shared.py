@@ -107,36 +107,54 @@ def cut(
     readings: Sequence[SideReading], text: Shared, source: Shared
 ) -> tuple[tuple[Cut, Cut], tuple[str, ...]]:
     """Both readings with the tokens, layers, heads and levels that both have; and what is lost."""
-    notes: list[str] = []
-    one, other = readings
-    keys = [
-        key
-        for key in one.patterns
-        if key in other.patterns and (source.size or key[0] is Stack.DECODER)
-    ]
-    heads = {key: min(len(one.patterns[key]), len(other.patterns[key])) for key in keys}
-    if len(keys) < max(len(r.patterns) for r in readings) or any(
-        heads[key] < max(len(r.patterns[key]) for r in readings) for key in keys
-    ):
-        notes.append("A and B have not the same layers and heads: those that both have count.")
-    places = {Stack.DECODER: text, Stack.ENCODER: source}
-    levels = {}
-    for stack in (stack for stack in one.states if stack in other.states and places[stack].size):
-        depth = [len(reading.states[stack]) for reading in readings]
-        if one.states[stack].shape[2] != other.states[stack].shape[2]:
-            notes.append("The states of A and B are not equally wide, so levels are not compared.")
-        else:
-            levels[stack] = min(depth)
+    stacks = tuple(Stack) if source.size else (Stack.DECODER,)
+    heads, lost_heads = _common_heads(readings, stacks)
+    levels, lost_levels = _common_levels(readings, stacks)
     cuts = []
     for n, reading in enumerate(readings):
         rows, read = text.columns[n], source.columns[n]
         axes = {Stack.ENCODER: (read, read), Stack.DECODER: (rows, rows), Stack.CROSS: (rows, read)}
         patterns = {
-            key: reading.patterns[key][np.ix_(range(heads[key]), *axes[key[0]])] for key in keys
+            key: reading.patterns[key][np.ix_(range(least), *axes[key[0]])]
+            for key, least in heads.items()
         }
-        states = {s: reading.states[s][:least, places[s].columns[n]] for s, least in levels.items()}
+        states = {
+            stack: reading.states[stack][:least, axes[stack][0]] for stack, least in levels.items()
+        }
         cuts.append(Cut(reading.logits[rows], patterns, states))
-    return (cuts[0], cuts[1]), tuple(notes)
+    return (cuts[0], cuts[1]), lost_heads + lost_levels
+
+
+def _common_heads(
+    readings: Sequence[SideReading], stacks: Sequence[Stack]
+) -> tuple[dict[Key, int], tuple[str, ...]]:
+    """How many heads both sides have in each layer that both have."""
+    one, other = (
+        {key: len(pattern) for key, pattern in reading.patterns.items() if key[0] in stacks}
+        for reading in readings
+    )
+    common = {key: min(heads, other[key]) for key, heads in one.items() if key in other}
+    if one == other:
+        return common, ()
+    return common, ("A and B have not the same layers and heads: those that both have count.",)
+
+
+def _common_levels(
+    readings: Sequence[SideReading], stacks: Sequence[Stack]
+) -> tuple[dict[Stack, int], tuple[str, ...]]:
+    """How many levels of states both sides have in each stack; none where they are not as wide."""
+    one, other = (
+        {stack: states for stack, states in reading.states.items() if stack in stacks}
+        for reading in readings
+    )
+    common = {
+        stack: min(len(states), len(other[stack]))
+        for stack, states in one.items()
+        if stack in other
+    }
+    if any(one[stack].shape[2] != other[stack].shape[2] for stack in common):
+        return {}, ("The states of A and B are not equally wide, so levels are not compared.",)
+    return common, ()
 
 
 def reasons(

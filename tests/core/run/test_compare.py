@@ -383,7 +383,21 @@ def test_decoder_and_encoder_decoder_share_the_stack_that_makes_the_output(engin
         assert set(found.attention) == set(found.levels) == {D}
         assert found.head == HeadRef(D)
         assert found.source_tokens.shape == (2, 0)
-        assert any(note.startswith(f"{alone} alone has a source") for note in found.notes)
+        (note,) = found.notes
+        assert note.startswith(f"{alone} alone has a source")
+
+
+def test_sources_without_a_common_token_are_not_compared(engine: Engine) -> None:
+    given = inputs("encdec", 4, source=3)
+    one = replace(given, source=((5, 6, 7),))
+    longer = {"source_mask": replace(given.source_mask, length=4)}
+    longer |= {"cross_mask": replace(given.cross_mask, source=4)}
+    other = Inputs(**(vars(given) | longer | {"source": ((8, 9, 10, 11),)}))
+    found = compared(engine, side("encdec", one), side("encdec", other), HeadRef(X))
+    assert set(found.attention) == set(found.levels) == {D}
+    assert found.notes == (
+        "3 tokens of A's source and 4 of B's stand there alone and are not compared.",
+    )
 
 
 def test_models_of_other_sizes_are_compared_as_far_as_they_go(tmp_path: Path) -> None:

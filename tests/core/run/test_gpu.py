@@ -9,9 +9,10 @@ import pytest
 import torch
 from run_cases import GENERATORS, MODELS, inputs, request
 
+from core.run.compare import compare
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import FlowJob, GenerateRequest, Inputs, Sampling
+from core.types import CompareJob, FlowJob, GenerateRequest, Inputs, Sampling, Side
 
 pytestmark = [
     pytest.mark.gpu,
@@ -66,3 +67,13 @@ def test_a_flow_on_the_gpu_is_the_flow_on_the_cpu(engine: Engine, name: str) -> 
         for method, shares in mine.shares.items():
             np.testing.assert_allclose(theirs.shares[method], shares, atol=1e-3, rtol=1e-2)
             assert (theirs.shares[method][~theirs.reach] == 0).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("fault", [{}, {"positions": False}, {"mask_after_softmax": True}], ids=str)
+def test_cpu_and_gpu_side_by_side_part_nowhere(engine: Engine, name: str, fault) -> None:
+    run = request(name, case(name), row=1)
+    sides = (Side(d, replace(run, device=d), **fault) for d in ("cpu", "cuda"))
+    found = compare(lambda run: engine, CompareJob(1, *sides, run.head))
+    assert found.first is None
+    assert all(levels.relative.max() < 1e-3 for levels in found.levels.values())
