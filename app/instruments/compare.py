@@ -46,9 +46,8 @@ class Compare(Instrument):
         """The sides of the chosen pair; the selection follows the view at once."""
         self._view = view
         self._select()
-        run = replace(view.request, generation=0)
-        pinned = self._pair == PINNED
-        made = pinned_sides(self._kept, run) if pinned else sides(self._pair, run)
+        run = view.request
+        made = pinned_sides(self._kept, run) if self._pair == PINNED else sides(self._pair, run)
         return made if isinstance(made, str) else CompareJob(0, *made, view.state.head)
 
     def show(self, view: View, answer: object) -> None:
