@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from core import paths
@@ -13,10 +14,11 @@ from core.export.store import kept
 from core.run.cancel import CancelToken
 from core.run.checks.engines import subject_of
 from core.run.checks.run import check
+from core.run.compare import compare
 from core.run.contract import Runs
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import BackendsJob, CheckJob, ExportJob, FlowJob, Job, RunRequest
+from core.types import BackendsJob, CheckJob, CompareJob, ExportJob, FlowJob, Job, RunRequest
 
 Progress = Callable[[str, float], None]
 
@@ -39,14 +41,17 @@ class Engines:
         ValueError
             for an unknown backend or model.
         """
-        if run.backend == "torch":
-            self.last = self.torch
-        elif run.backend == "onnx":
-            self._export(run.model, progress, cancel)
-            self.last = self.onnx
-        else:
-            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        self.last = self._engine(run, progress, cancel)
         return self.last
+
+    def _engine(self, run: RunRequest, progress: Progress, cancel: CancelToken) -> Runs:
+        """The same for a run whose heads nobody asks for afterwards."""
+        if run.backend == "torch":
+            return self.torch
+        if run.backend != "onnx":
+            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        self._export(run.model, progress, cancel)
+        return self.onnx
 
     def _export(self, model: str, progress: Progress, cancel: CancelToken) -> None:
         if model in self._exported or model.lower().endswith(".onnx"):
@@ -68,4 +73,7 @@ class Engines:
             subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row
             return check(subject, inputs, row, names=job.names, progress=progress, cancel=cancel)
+        if isinstance(job, CompareJob):
+            engine_of = partial(self._engine, progress=progress, cancel=cancel)
+            return compare(engine_of, job, cancel, progress)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

@@ -8,6 +8,7 @@ from app import doctor
 from app.cli import (
     backends,
     check,
+    compare,
     export,
     figure,
     flow,
@@ -20,7 +21,7 @@ from app.cli import (
 )
 from app.cli.values import Parser
 
-PARTS = (mask, models, run, generate, check, flow, figure, export, backends, tour, doctor)
+PARTS = (mask, models, run, generate, check, flow, compare, figure, export, backends, tour, doctor)
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.instruments.backends import Backends
 from app.instruments.base import Instrument
 from app.instruments.checks import Checks
+from app.instruments.compare import Compare
 from app.instruments.flow import Flow
 
-INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Backends)
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Compare, Checks, Backends)

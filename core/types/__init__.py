@@ -10,6 +10,7 @@ columns, ``V`` vocabulary entries.
 
 from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
+from core.types.compare import MOVED, CompareJob, Comparison, Levels, Side
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -39,6 +40,7 @@ __all__ = [
     "BOUNDS",
     "LEAST_EDGE",
     "LOSSY_BOUNDS",
+    "MOVED",
     "Answer",
     "AttentionMaps",
     "BackendRow",
@@ -47,6 +49,8 @@ __all__ = [
     "Check",
     "CheckJob",
     "CheckReport",
+    "CompareJob",
+    "Comparison",
     "ExportJob",
     "Exported",
     "Family",
@@ -62,6 +66,7 @@ __all__ = [
     "HeadRequest",
     "Inputs",
     "Job",
+    "Levels",
     "MaskKind",
     "MaskSpec",
     "ModelCard",
@@ -73,6 +78,7 @@ __all__ = [
     "RunRequest",
     "RunResult",
     "Sampling",
+    "Side",
     "Stack",
     "StepEvent",
     "Verdict",

@@ -27,6 +27,7 @@ DEMOS = [
     "backend_table",
     "cache_slots",
     "check_list",
+    "compare_view",
     "figure_view",
     "flow_view",
     "job_bar",
