@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Slot
 
 from app.controller import Controller
-from app.figure_dialog import FigureDialog
-from app.figure_views import VIEWS, Shown, available
 from app.instruments.board import Board
 from app.main_window import MainWindow
 from app.scene import Scene
-from core.figure.style import Style
 from core.text.tokenizer import Tokenizer
 from core.types import StepEvent
-from core.types.figure import Figure
+
+if TYPE_CHECKING:
+    from app.figure_dialog import FigureDialog
+    from app.figure_views import Shown
+    from core.figure.style import Style
+    from core.types.figure import Figure
 
 
 class FigureMenu(QObject):
@@ -45,6 +49,8 @@ class FigureMenu(QObject):
 
     def shown(self) -> Shown:
         """What is on screen now; what an older view was answered is left out."""
+        from app.figure_views import Shown
+
         controller = self._controller
         view = controller.view
         return Shown(
@@ -61,6 +67,9 @@ class FigureMenu(QObject):
     @Slot()
     def open(self) -> None:
         """Show the dialog for what is on screen; an open one is made anew."""
+        from app.figure_dialog import FigureDialog  # A fifth of a second: not at the start.
+        from app.figure_views import available
+
         if self.dialog is not None:
             self.dialog.close()
             self.dialog.deleteLater()
@@ -69,5 +78,7 @@ class FigureMenu(QObject):
         self.dialog.show()
 
     def _draw(self, name: str, style: Style) -> Figure:
+        from app.figure_views import VIEWS
+
         assert self._shown is not None
         return VIEWS[name].draw(self._shown, style)
