@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.export.arrays import Arrays, arrays_of, likeliest
-from core.export.chance import draw
 from core.export.files import find
 from core.export.ort_flow import evidence
 from core.export.ort_model import Chunk, OrtModel, State
@@ -25,6 +24,7 @@ from core.run.cancel import CancelToken
 from core.run.flow import checked, top_stack
 from core.run.prompt import appended, prompt
 from core.run.rollout import Evidence
+from core.run.sampling import draw
 from core.run.side import SideReading
 from core.run.surprise import surprise
 from core.run.validate import check, check_generates, check_row, out_of_training
@@ -180,7 +180,7 @@ class OrtEngine:
         """Generate token by token after one batch row, with a cache; an event a token.
 
         Right pads of the row are dropped, and the prompt is prefilled in one piece, as in
-        `core.run.engine`. Greedy tokens are those of torch; drawn ones follow another chance.
+        `core.run.engine`.
 
         Raises
         ------

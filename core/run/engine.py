@@ -201,7 +201,9 @@ class Engine:
                 with torch.inference_mode():
                     tensors = to_device(inputs, device)
                     logits = chunk(model, tensors, cache, inputs.mask.filled, capture)[0, -1]
-                    token, probability = draw(logits, request.sampling, inputs.mask.real_tokens(0))
+                    position = inputs.mask.real_tokens(0)
+                    plain = logits.float().cpu().numpy()
+                    token, probability = draw(plain, request.sampling, position)
                     best = logits.float().softmax(-1).topk(min(run.top, logits.numel()))
                     mask_row = tensors.mask[0, 0, -1].cpu().numpy()
                 yield StepEvent(

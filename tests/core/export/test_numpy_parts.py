@@ -10,18 +10,9 @@ from hypothesis import strategies as st
 
 from core.export.arrays import likeliest, pattern
 from core.export.buffers import Buffers
-from core.export.chance import distribution, draw
 from core.model.attention import attend_traced
 from core.model.config import ModelConfig
-from core.run import sampling as torch_sampling
-from core.types import Family, MaskKind, Sampling
-
-samplings = st.builds(
-    Sampling,
-    st.sampled_from([0.0, 0.3, 1.0, 2.5]),
-    top_k=st.integers(0, 12),
-    top_p=st.sampled_from([0.1, 0.5, 0.9, 1.0]),
-)
+from core.types import Family, MaskKind
 
 
 @settings(deadline=None, max_examples=60)
@@ -40,26 +31,6 @@ def test_patterns_are_those_of_the_model(seed: int, kv_heads: int, each_head: bo
     assert found.dtype == np.float32
     assert np.abs(found - trace.pattern[0].numpy()).max() < 1e-5
     assert not found[np.broadcast_to(~mask, found.shape)].any()
-
-
-@settings(deadline=None, max_examples=80)
-@given(st.integers(0, 10**6), samplings)
-def test_the_distribution_is_that_of_torch(seed: int, sampling: Sampling) -> None:
-    logits = np.random.default_rng(seed).normal(0, 2, 15).astype(np.float32)
-    found = distribution(logits, sampling)
-    expected = torch_sampling.distribution(torch.from_numpy(logits.copy()), sampling).numpy()
-    assert np.abs(found - expected).max() < 1e-5
-    assert (found > 0).sum() == (expected > 0).sum()
-    token, probability = draw(logits, sampling, 5)
-    assert found[token] == pytest.approx(probability)
-    assert probability > 0
-
-
-def test_drawn_tokens_follow_the_distribution() -> None:
-    logits = np.log(np.array([0.5, 0.3, 0.2, 1e-9], np.float32))
-    drawn = [draw(logits, Sampling(1.0, seed=3), position)[0] for position in range(4000)]
-    shares = np.bincount(drawn, minlength=4) / len(drawn)
-    assert np.abs(shares - [0.5, 0.3, 0.2, 0]).max() < 0.03  # Four standard deviations.
 
 
 def test_the_likeliest_come_first_and_equals_in_order() -> None:

@@ -119,6 +119,16 @@ def events(runs, name: str, given: Inputs, sampling: Sampling, count: int) -> li
 
 
 @generators
+def test_a_drawn_text_is_that_of_torch(engine, onnx_engine, name) -> None:
+    asked = GenerateRequest(request(name, prompt_of(name)), WARM, 40)
+    wanted, got = list(engine.generate(asked)), list(onnx_engine.generate(asked))
+    assert [e.token for e in got] == [e.token for e in wanted]
+    assert [e.token for e in got] != [
+        e.token for e in engine.generate(replace(asked, sampling=Sampling()))
+    ]
+
+
+@generators
 def test_greedy_text_is_that_of_torch(engine, onnx_engine, name) -> None:
     """Sixty tokens: the buffers grow on the way."""
     given = prompt_of(name, 9, rows=2, left_pad=(0, 2), right_pad=(0, 1))
