@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.run.cancel import CancelToken
 from core.run.rollout import Evidence
+from core.run.validate import Model
 from core.types import (
     FlowJob,
     GenerateRequest,
@@ -25,9 +29,8 @@ class EngineError(RuntimeError):
 class Runs(Protocol):
     """An engine: `core.run.engine` on torch, `core.export.ort_engine` on ONNX Runtime.
 
-    ``run``, ``generate`` and ``evidence`` raise ValueError for inputs that the model cannot take,
-    `EngineError` when the machine cannot do it (both with a sentence), and Cancelled when
-    ``cancel`` was set.
+    All of them raise ValueError for inputs that the model cannot take, `EngineError` when the
+    machine cannot do it (both with a sentence), and Cancelled when ``cancel`` was set.
     """
 
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
@@ -43,3 +46,9 @@ class Runs(Protocol):
 
     def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
         """Patterns, value norms and gradients of one row: what `core.run.flow` is made of."""
+
+    def model_for(self, run: RunRequest) -> Model:
+        """The model that a request names; its config says what may be asked of it."""
+
+    def logits(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Logits ``[N, V]`` of one batch row over all its columns, whatever ``past`` says."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from core.checkpoints import bundled
@@ -25,7 +26,7 @@ from core.run.cancel import CancelToken
 from core.run.capture import Capture
 from core.run.contract import EngineError
 from core.run.devices import pick
-from core.run.flow import checked, top_stack
+from core.run.flow import checked, one_row, top_stack
 from core.run.gradient import evidence
 from core.run.prompt import appended, prompt
 from core.run.rollout import Evidence
@@ -151,6 +152,23 @@ class Engine:
                 depth=job.layer,
                 token=job.token,
             )
+
+    def model_for(self, run: RunRequest) -> Transformer:
+        """The model that a request names, on its device; raises ValueError if it cannot be."""
+        return self.model(run.model, *pick(run.device, run.dtype))
+
+    def logits(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Logits ``[N, V]`` of one batch row over all its columns; errors as in `run`."""
+        device, dtype = pick(run.device, run.dtype)
+        with _memory_told(device), torch.inference_mode():
+            model = self.model(run.model, device, dtype)
+            check(model, run.inputs, run.row)
+            inputs = one_row(run.inputs, run.row)
+            tensors, silent = to_device(inputs, device), Capture(cancel=cancel, layers=())
+            cache = begin(model, tensors, silent)
+            found = chunk(model, tensors, cache, inputs.mask.filled, silent)[0].float()
+            logits: NDArray[np.float32] = found.cpu().numpy()
+            return logits
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

@@ -33,11 +33,20 @@ from core.types.messages import (
     StepEvent,
 )
 from core.types.models import Family, HeadRef, ModelCard, Stack
+from core.types.objectives import (
+    MASK_RATE,
+    Noise,
+    Objective,
+    ObjectiveJob,
+    ObjectiveView,
+    Shift,
+)
 
 __all__ = [
     "BOUNDS",
     "LEAST_EDGE",
     "LOSSY_BOUNDS",
+    "MASK_RATE",
     "Answer",
     "AttentionMaps",
     "Check",
@@ -61,6 +70,10 @@ __all__ = [
     "MaskKind",
     "MaskSpec",
     "ModelCard",
+    "Noise",
+    "Objective",
+    "ObjectiveJob",
+    "ObjectiveView",
     "ParityCase",
     "ParityReport",
     "Place",
@@ -69,6 +82,7 @@ __all__ = [
     "RunRequest",
     "RunResult",
     "Sampling",
+    "Shift",
     "Stack",
     "StepEvent",
     "Verdict",
