@@ -15,7 +15,8 @@ from core.run.checks.run import check
 from core.run.contract import Runs
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import CheckJob, ExportJob, FlowJob, Job, RunRequest
+from core.run.objectives import objective
+from core.types import CheckJob, ExportJob, FlowJob, Job, ObjectiveJob, RunRequest
 
 Progress = Callable[[str, float], None]
 
@@ -61,6 +62,8 @@ class Engines:
             return export_job(job, progress, cancel)
         if isinstance(job, FlowJob):
             return flow(self.of(job.run, progress, cancel), job, cancel, progress)
+        if isinstance(job, ObjectiveJob):
+            return objective(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):
             subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row

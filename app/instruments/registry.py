@@ -5,5 +5,6 @@ from __future__ import annotations
 from app.instruments.base import Instrument
 from app.instruments.checks import Checks
 from app.instruments.flow import Flow
+from app.instruments.objectives import Objectives
 
-INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks)
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Objectives)

@@ -64,7 +64,10 @@ _TWICE = (
     "The shift is done twice: each position has to name the token after the next. A model trained"
     " so cannot know what stands between, and its loss stays high."
 )
-_ONE_SHIFT = "This one was trained with one shift, so its loss is high under either bug."
+_ONE_SHIFT = (
+    "This one was trained with one shift, so either bug only surprises it; the encoder, which was"
+    " trained to name what it reads, shows what the missing shift teaches."
+)
 
 
 def objective(

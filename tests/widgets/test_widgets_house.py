@@ -29,6 +29,7 @@ DEMOS = [
     "figure_view",
     "flow_view",
     "job_bar",
+    "objective_view",
     "parity_table",
     "head_wall",
     "mask_form",
