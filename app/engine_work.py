@@ -13,10 +13,11 @@ from core.run.cancel import CancelToken
 from core.run.checks.engines import subject_of
 from core.run.checks.run import check
 from core.run.contract import Runs
+from core.run.embeddings import embeddings
 from core.run.engine import Engine
 from core.run.flow import flow
 from core.run.objectives import objective
-from core.types import CheckJob, ExportJob, FlowJob, Job, ObjectiveJob, RunRequest
+from core.types import CheckJob, EmbeddingsJob, ExportJob, FlowJob, Job, ObjectiveJob, RunRequest
 
 Progress = Callable[[str, float], None]
 
@@ -64,6 +65,8 @@ class Engines:
             return flow(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, ObjectiveJob):
             return objective(self.of(job.run, progress, cancel), job, cancel, progress)
+        if isinstance(job, EmbeddingsJob):
+            return embeddings(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):
             subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row

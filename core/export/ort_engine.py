@@ -171,6 +171,10 @@ class OrtEngine:
         logits: NDArray[np.float32] = chunk.logits[0]
         return logits
 
+    def states(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Always refused: a graph hands out logits, queries and keys alone."""
+        raise ValueError("An exported model hands out no hidden states: choose torch to see them.")
+
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None
         walls = self._kept[1]

@@ -52,3 +52,6 @@ class Runs(Protocol):
 
     def logits(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
         """Logits ``[N, V]`` of one batch row over all its columns, whatever ``past`` says."""
+
+    def states(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Hidden states ``[B, N, width]`` of whole rows after the last norm, or of the source."""

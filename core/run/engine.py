@@ -170,6 +170,24 @@ class Engine:
             logits: NDArray[np.float32] = found.cpu().numpy()
             return logits
 
+    def states(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Hidden states ``[B, N, width]`` of whole rows after the last norm; errors as in `run`.
+
+        Those of its source where the model is an encoder-decoder.
+        """
+        device, dtype = pick(run.device, run.dtype)
+        with _memory_told(device), torch.inference_mode():
+            model = self.model(run.model, device, dtype)
+            check(model, run.inputs, run.row)
+            read, silent = to_device(run.inputs, device), Capture(cancel=cancel, layers=())
+            if read.source_ids is None:
+                found = model.body(read.ids, read.positions, read.mask, watcher=silent)
+            else:
+                source = read.source_ids, read.source_positions, read.source_mask
+                found = model.encoder(*source, watcher=silent)
+            states: NDArray[np.float32] = found.float().cpu().numpy()
+            return states
+
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None
         nearest = self._kept.capture.nearest(head)

@@ -211,6 +211,10 @@ def _refusal(family: Family, asked: Objective) -> str:
 def _notes(model: Model, spec: MaskSpec, job: ObjectiveJob) -> list[str]:
     """What must be known of a loss that was computed."""
     notes, config = [], model.config
+    gaps = sum(MASK <= token < FIRST_PIECE for token in job.ids)
+    if gaps:
+        places = "A gap" if gaps == 1 else f"{gaps} gaps"
+        notes.append(f"{places} in the text: what belongs there is not known, so no loss is taken.")
     if job.objective is Objective.DENOISING:
         notes.append("The model was trained on spans: to restore a whole text is new to it.")
     if config.family is Family.ENCODER and job.objective is not Objective.MASKED:

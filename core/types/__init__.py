@@ -9,6 +9,7 @@ columns, ``V`` vocabulary entries.
 """
 
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
+from core.types.embeddings import EmbeddingsJob, EmbeddingsView, Pooling
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -52,6 +53,8 @@ __all__ = [
     "Check",
     "CheckJob",
     "CheckReport",
+    "EmbeddingsJob",
+    "EmbeddingsView",
     "ExportJob",
     "Exported",
     "Family",
@@ -77,6 +80,7 @@ __all__ = [
     "ParityCase",
     "ParityReport",
     "Place",
+    "Pooling",
     "Progress",
     "Reason",
     "RunRequest",
