@@ -7,6 +7,7 @@ import argparse
 from app import doctor
 from app.cli import (
     check,
+    embeddings,
     export,
     figure,
     flow,
@@ -20,7 +21,20 @@ from app.cli import (
 )
 from app.cli.values import Parser
 
-PARTS = (mask, models, run, generate, check, flow, objectives, figure, export, tour, doctor)
+PARTS = (
+    mask,
+    models,
+    run,
+    generate,
+    check,
+    flow,
+    objectives,
+    embeddings,
+    figure,
+    export,
+    tour,
+    doctor,
+)
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from app.instruments.base import Instrument
 from app.instruments.checks import Checks
+from app.instruments.embeddings import Embeddings
 from app.instruments.flow import Flow
 from app.instruments.objectives import Objectives
 
-INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Objectives)
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Objectives, Embeddings)

@@ -29,13 +29,11 @@ from core.types import (
 )
 
 FIRST_KNOWS_NOTHING = (
-    "Under a causal mask the first token reads itself alone: its state is the same for every"
-    " sentence. The mean mixes positions that saw little with positions that saw all; only the"
-    " last one saw everything."
+    "The first token of a causal mask reads itself alone, so its vector is the same for every"
+    " sentence; the mean mixes positions that saw little with the last, which saw everything."
 )
 _BOTH_WAYS = (
-    "The states that read both ways, which each position is compared with, are out of this model's"
-    " training; unified was trained under both masks."
+    "To read both ways is out of this model's training; unified was trained under both masks."
 )
 
 
@@ -91,7 +89,7 @@ def embeddings(
 
 
 def pooled(states: NDArray[np.float32], spec: MaskSpec, pooling: Pooling) -> NDArray[np.float64]:
-    """Vectors float64 ``[B, width]`` of states ``[B, N, width]``, one a batch row; no pad counts."""
+    """Vectors float64 ``[B, width]`` of states ``[B, N, width]``, a batch row each, no pads."""
     real, rows = real_tokens(spec), np.arange(spec.rows)
     vectors: NDArray[np.float64] = states.astype(np.float64)
     match pooling:

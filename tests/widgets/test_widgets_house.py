@@ -37,6 +37,7 @@ DEMOS = [
     "next_token_bars",
     "run_bar",
     "sampling_form",
+    "similarity_view",
     "step_timeline",
     "token_strip",
 ]
