@@ -45,11 +45,11 @@ class SimilarityView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.mask = QComboBox()
+        self.reading = QComboBox()
         for kind, name in _KINDS.items():
-            self.mask.addItem(name, kind)
-        self.mask.setAccessibleName("Mask of the sentences")
-        self.mask.setToolTip("What each token of a sentence may read: all of it, or what is before")
+            self.reading.addItem(name, kind)
+        self.reading.setAccessibleName("Mask of the sentences")
+        self.reading.setToolTip("What each token of a sentence may read: all of it, or what is before")
         self.edit = QPlainTextEdit("\n".join(SENTENCES))
         self.edit.setAccessibleName("Sentences")
         self.edit.setToolTip("A sentence on each line; the rows of the window come first")
@@ -65,12 +65,12 @@ class SimilarityView(QWidget):
         self._lay_out()
         self.edit.textChanged.connect(self._pause.start)
         self._pause.timeout.connect(self.asked)
-        self.mask.currentIndexChanged.connect(self._on_mask_changed)
+        self.reading.currentIndexChanged.connect(self._on_mask_changed)
         self.canvas.hovered.connect(self.hovered)
 
     def _lay_out(self) -> None:
         left = QVBoxLayout()
-        left.addWidget(self.mask)
+        left.addWidget(self.reading)
         left.addWidget(self.first)
         left.addWidget(self.edit, 1)
         across = QHBoxLayout()
@@ -97,9 +97,9 @@ class SimilarityView(QWidget):
 
     def set_mask(self, kind: MaskKind, *, fixed: bool = False) -> None:
         """Choose the mask; ``fixed`` where there is no other."""
-        with QSignalBlocker(self.mask):
-            self.mask.setCurrentIndex(list(_KINDS).index(kind))
-        self.mask.setEnabled(not fixed)
+        with QSignalBlocker(self.reading):
+            self.reading.setCurrentIndex(list(_KINDS).index(kind))
+        self.reading.setEnabled(not fixed)
 
     def set_empty(self, text: str) -> None:
         """Show a sentence that says why there is nothing, or what to do."""
@@ -119,7 +119,7 @@ class SimilarityView(QWidget):
     @property
     def kind(self) -> MaskKind:
         """The mask that is chosen."""
-        return list(_KINDS)[self.mask.currentIndex()]
+        return list(_KINDS)[self.reading.currentIndex()]
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -183,8 +183,8 @@ class Engine:
             if read.source_ids is None:
                 found = model.body(read.ids, read.positions, read.mask, watcher=silent)
             else:
-                source = read.source_ids, read.source_positions, read.source_mask
-                found = model.encoder(*source, watcher=silent)
+                ids, positions, mask = read.source_ids, read.source_positions, read.source_mask
+                found = model.encoder(ids, positions, mask, watcher=silent)
             states: NDArray[np.float32] = found.float().cpu().numpy()
             return states
 

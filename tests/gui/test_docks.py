@@ -198,7 +198,7 @@ def test_embeddings_follow_the_text_and_the_list(qtbot: QtBot, session: Session)
         view.edit.setPlainText("A cat sat on the mat.")
     assert view.canvas._view.sentences == 2
     with qtbot.waitSignal(session.client.answered, timeout=WAIT):
-        view.mask.setCurrentIndex(0)
+        view.reading.setCurrentIndex(0)
     assert view.canvas._view.known.shape[1] == 0
     view.edit.setPlainText("")
     qtbot.waitUntil(lambda: view.canvas._view is None, timeout=WAIT)

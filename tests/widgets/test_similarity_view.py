@@ -74,9 +74,9 @@ def test_being_told_a_mask_asks_nothing(shown: Callable[..., None]) -> None:
     view.set_mask(MaskKind.BIDIRECTIONAL, fixed=True)
     assert asked == []
     assert view.kind is MaskKind.BIDIRECTIONAL
-    assert not view.mask.isEnabled()
+    assert not view.reading.isEnabled()
     view.set_mask(MaskKind.BIDIRECTIONAL)
-    view.mask.setCurrentIndex(1)
+    view.reading.setCurrentIndex(1)
     assert asked == [MaskKind.CAUSAL]
 
 
