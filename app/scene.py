@@ -101,7 +101,7 @@ def scene(state: ViewState, tokenizer: Tokenizer) -> Scene:
 
 
 def document(state: ViewState, tokenizer: Tokenizer) -> Ids:
-    """The shown text as one document, begin and end included: what objectives corrupt.
+    """The shown text as one document, as `framed`: what objectives corrupt.
 
     What was generated is a part of it. Spans that an encoder-decoder has written are put back into
     its source; a sentinel without one stays.
@@ -112,7 +112,13 @@ def document(state: ViewState, tokenizer: Tokenizer) -> Ids:
         text = refilled(text, (*tokenizer.encode(row.target), *row.generated))
     else:
         text += row.generated
-    return (BOS, *(token for token in text if token not in (BOS, EOS, PAD)), EOS)
+    return framed(tuple(token for token in text if token not in (BOS, EOS, PAD)), tokenizer)
+
+
+def framed(text: Ids, tokenizer: Tokenizer) -> Ids:
+    """A text with its begin, and its end where it ends a sentence: what breaks off goes on."""
+    is_finished = bool(sentence_ends(text[-1:], tokenizer))
+    return (BOS, *text, EOS) if is_finished else (BOS, *text)
 
 
 def sentence_ends(ids: Ids, tokenizer: Tokenizer) -> Ids:

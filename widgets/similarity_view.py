@@ -49,7 +49,9 @@ class SimilarityView(QWidget):
         for kind, name in _KINDS.items():
             self.reading.addItem(name, kind)
         self.reading.setAccessibleName("Mask of the sentences")
-        self.reading.setToolTip("What each token of a sentence may read: all of it, or what is before")
+        self.reading.setToolTip(
+            "What each token of a sentence may read: all of it, or what is before"
+        )
         self.edit = QPlainTextEdit("\n".join(SENTENCES))
         self.edit.setAccessibleName("Sentences")
         self.edit.setToolTip("A sentence on each line; the rows of the window come first")

@@ -12,8 +12,8 @@ from app.cli.options import add_engine, card_of, tokenizer
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.reading import engine
 from app.cli.values import whole
-from app.scene import sentence_ends
-from core.text.tokenizer import BOS, EOS, Tokenizer
+from app.scene import framed, sentence_ends
+from core.text.tokenizer import Tokenizer
 from core.types import (
     MASK_RATE,
     HeadRef,
@@ -88,7 +88,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _job(args: argparse.Namespace, model: str, words: Tokenizer) -> ObjectiveJob:
-    ids = (BOS, *words.encode(args.text), EOS)
+    ids = framed(tuple(words.encode(args.text)), words)
     inputs = Inputs((ids,), MaskSpec(MaskKind.BIDIRECTIONAL, len(ids)))
     head = HeadRef(Stack.DECODER)
     return ObjectiveJob(

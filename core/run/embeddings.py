@@ -92,15 +92,11 @@ def pooled(states: NDArray[np.float32], spec: MaskSpec, pooling: Pooling) -> NDA
     """Vectors float64 ``[B, width]`` of states ``[B, N, width]``, a batch row each, no pads."""
     real, rows = real_tokens(spec), np.arange(spec.rows)
     vectors: NDArray[np.float64] = states.astype(np.float64)
-    match pooling:
-        case Pooling.MEAN:
-            total = np.where(real[:, :, None], vectors, 0.0).sum(axis=1)
-            found: NDArray[np.float64] = total / real.sum(axis=1)[:, None]
-            return found
-        case Pooling.LAST:
-            return vectors[rows, last_real(spec)]
-        case Pooling.FIRST:
-            return vectors[rows, np.array(spec.left_pad)]
+    if pooling is Pooling.MEAN:
+        vectors = np.where(real[:, :, None], vectors, 0.0).sum(axis=1)
+        return vectors / real.sum(axis=1)[:, None]
+    ends = last_real(spec) if pooling is Pooling.LAST else np.array(spec.left_pad)
+    return vectors[rows, ends]
 
 
 def alike(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

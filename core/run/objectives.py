@@ -57,16 +57,16 @@ NEEDS_GENERATOR = (
     " here to replace tokens, so nothing is computed: choose mlm to see what a generator learns."
 )
 _COPY = (
-    "The shift is missing: each position has to name the token that it reads. A model trained so"
-    " learns to copy, its loss falls far below that of real prediction, and it generates nothing."
+    "The shift is missing: each position names the token that it reads. Trained so, a model learns"
+    " to copy: its loss falls far below that of prediction, and it generates nothing."
 )
 _TWICE = (
-    "The shift is done twice: each position has to name the token after the next. A model trained"
-    " so cannot know what stands between, and its loss stays high."
+    "The shift is done twice: each position names the token after the next. Trained so, a model"
+    " never knows what stands between, and its loss stays high."
 )
 _ONE_SHIFT = (
-    "This one was trained with one shift, so either bug only surprises it; the encoder, which was"
-    " trained to name what it reads, shows what the missing shift teaches."
+    "This one was trained with one shift and is only surprised; encoder, trained to name what it"
+    " reads, shows what the missing shift teaches."
 )
 
 

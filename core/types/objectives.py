@@ -62,7 +62,7 @@ class ObjectiveJob(Job):
     Attributes
     ----------
     run : model, device, dtype and backend; its inputs, row and head are not asked for.
-    ids : the plain sentence, its begin and end included. A ``[MASK]`` or a sentinel in it is a gap
+    ids : the plain sentence, its begin included, and its end if it has one. A ``[MASK]`` or a sentinel in it is a gap
         whose truth is not known: it carries no loss.
     seed : of all chance: which tokens are selected, which spans are cut.
     prefix : tokens of the prefix, its begin included; None lets the seed draw it.

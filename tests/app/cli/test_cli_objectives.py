@@ -49,13 +49,13 @@ def test_the_printed_mean_is_the_sum_over_the_count(maskscope):
 
 
 def test_a_shift_moves_the_targets(maskscope):
-    words = ("objectives", "decoder", "--text", "The cat sat", "--objective", "clm", "--json")
+    words = ("objectives", "decoder", "--text", "The cat sat.", "--objective", "clm", "--json")
     read = {
         shift: plain(maskscope(*words, "--shift", shift)) for shift in ("right", "none", "double")
     }
-    assert read["right"]["targets"] == ["The", "cat", "sat", "</s>", None]
-    assert read["none"]["targets"] == [None, "The", "cat", "sat", "</s>"]
-    assert read["double"]["targets"] == ["cat", "sat", "</s>", None, None]
+    assert read["right"]["targets"] == ["The", "cat", "sat", ".", "</s>", None]
+    assert read["none"]["targets"] == [None, "The", "cat", "sat", ".", "</s>"]
+    assert read["double"]["targets"] == ["cat", "sat", ".", "</s>", None, None]
 
 
 def test_a_seed_draws_the_same_again(maskscope):
@@ -93,7 +93,7 @@ def test_an_export_says_the_same(maskscope):
         (("--objective", "mlm", "--shift", "none"), "shift is none, but must be right"),
         (("--objective", "clm", "--prefix", "2"), "only the objective prefix has one"),
         (("--objective", "clm", "--noise", "rotation"), "only denoise"),
-        (("--objective", "prefix", "--prefix", "99"), "between 1 and 3"),
+        (("--objective", "prefix", "--prefix", "99"), "between 1 and 2"),
         (("--objective", "luck"), "luck"),
         (("--objective", "clm", "--json", "no/x.json"), "no folder"),
         (("--objective", "clm", "--device", "abacus"), "no device 'abacus'"),
