@@ -93,10 +93,12 @@ def pooled(states: NDArray[np.float32], spec: MaskSpec, pooling: Pooling) -> NDA
     real, rows = real_tokens(spec), np.arange(spec.rows)
     vectors: NDArray[np.float64] = states.astype(np.float64)
     if pooling is Pooling.MEAN:
-        vectors = np.where(real[:, :, None], vectors, 0.0).sum(axis=1)
-        return vectors / real.sum(axis=1)[:, None]
-    ends = last_real(spec) if pooling is Pooling.LAST else np.array(spec.left_pad)
-    return vectors[rows, ends]
+        total = np.where(real[:, :, None], vectors, 0.0).sum(axis=1)
+        found: NDArray[np.float64] = total / real.sum(axis=1)[:, None]
+    else:
+        ends = last_real(spec) if pooling is Pooling.LAST else np.array(spec.left_pad)
+        found = vectors[rows, ends]
+    return found
 
 
 def alike(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

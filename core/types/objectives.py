@@ -62,8 +62,8 @@ class ObjectiveJob(Job):
     Attributes
     ----------
     run : model, device, dtype and backend; its inputs, row and head are not asked for.
-    ids : the plain sentence, its begin included, and its end if it has one. A ``[MASK]`` or a sentinel in it is a gap
-        whose truth is not known: it carries no loss.
+    ids : the plain sentence, its begin included, and its end if it has one. A ``[MASK]`` or a
+        sentinel in it is a gap whose truth is not known: it carries no loss.
     seed : of all chance: which tokens are selected, which spans are cut.
     prefix : tokens of the prefix, its begin included; None lets the seed draw it.
     noise : what denoising undoes.
@@ -141,7 +141,10 @@ class ObjectiveView:
         """The mean written out, or why there is none."""
         count = self.denominator
         if not count:
-            return "No position carries loss, so the mean is undefined: draw again with a new seed."
+            return (
+                "No position carries loss, so the mean is undefined: draw again, or take a longer"
+                " text."
+            )
         places = f"{count} position{'' if count == 1 else 's'}"
         if self.mean is None:
             return f"{places} carry loss; no loss was computed."
