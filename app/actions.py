@@ -77,7 +77,7 @@ class Actions(QObject):
         self._add(menu, "Save workspace &as…", self._files.on_save_as_triggered, "Ctrl+Shift+S")
         self._add(menu, "&Reopen last session", self._files.on_reopen_triggered)
         menu.addSeparator()
-        self._add(menu, "Export &figure…", self._figures.open, "Ctrl+Shift+E")
+        self._add(menu, "Export &figure…", self._figures.open, "Ctrl+Shift+G")
         self._add(menu, "Export &ONNX…", self._exporting.open, "Ctrl+E")
         menu.addSeparator()
         self._add(menu, "Save &picture of the window…", self._on_picture_triggered)

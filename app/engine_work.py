@@ -16,9 +16,21 @@ from core.run.checks.engines import subject_of
 from core.run.checks.run import check
 from core.run.compare import compare
 from core.run.contract import Runs
+from core.run.embeddings import embeddings
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import BackendsJob, CheckJob, CompareJob, ExportJob, FlowJob, Job, RunRequest
+from core.run.objectives import objective
+from core.types import (
+    BackendsJob,
+    CheckJob,
+    CompareJob,
+    EmbeddingsJob,
+    ExportJob,
+    FlowJob,
+    Job,
+    ObjectiveJob,
+    RunRequest,
+)
 
 Progress = Callable[[str, float], None]
 
@@ -69,6 +81,10 @@ class Engines:
             return backends(job, progress=progress, cancel=cancel)
         if isinstance(job, FlowJob):
             return flow(self.of(job.run, progress, cancel), job, cancel, progress)
+        if isinstance(job, ObjectiveJob):
+            return objective(self.of(job.run, progress, cancel), job, cancel, progress)
+        if isinstance(job, EmbeddingsJob):
+            return embeddings(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):
             subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row

@@ -9,10 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.state import FAMILY_KIND, RowState, ViewState, fits
+from core.text.objectives import refilled
 from core.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from core.types import Family, Inputs, MaskKind, MaskSpec, ModelCard, Stack
 
 Ids = tuple[int, ...]
+
+_ENDS = (".", "!", "?", "…")
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,32 @@ def scene(state: ViewState, tokenizer: Tokenizer) -> Scene:
         {stack: shown},
         len(state.current.generated),
     )
+
+
+def document(state: ViewState, tokenizer: Tokenizer) -> Ids:
+    """The shown text as one document, as `framed`: what objectives corrupt.
+
+    What was generated is a part of it. Spans that an encoder-decoder has written are put back into
+    its source; a sentinel without one stays.
+    """
+    row = state.current
+    text = tokenizer.encode(row.text)
+    if state.family is Family.ENCODER_DECODER:
+        text = refilled(text, (*tokenizer.encode(row.target), *row.generated))
+    else:
+        text += row.generated
+    return framed(tuple(token for token in text if token not in (BOS, EOS, PAD)), tokenizer)
+
+
+def framed(text: Ids, tokenizer: Tokenizer) -> Ids:
+    """A text with its begin, and its end where it ends a sentence: what breaks off goes on."""
+    is_finished = bool(sentence_ends(text[-1:], tokenizer))
+    return (BOS, *text, EOS) if is_finished else (BOS, *text)
+
+
+def sentence_ends(ids: Ids, tokenizer: Tokenizer) -> Ids:
+    """Those of the ids that end a sentence, each once: a full stop and its like."""
+    return tuple(i for i in sorted(set(ids)) if tokenizer.label(i).rstrip("\"'”’")[-1:] in _ENDS)
 
 
 def _chunk(width: int, past: int) -> int:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sys
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QSlider,
     QSpinBox,
     QVBoxLayout,
@@ -21,7 +19,8 @@ from PySide6.QtWidgets import (
 from core.types import LEAST_EDGE, FlowMethod, FlowResult, FlowStack, Stack
 from widgets.flow_canvas import FlowCanvas
 from widgets.flow_paint import NAMES, Cone, Labels
-from widgets.token_strip import TokenStrip, TokenStripState
+from widgets.low_strip import LowStrip
+from widgets.token_strip import TokenStripState
 
 _METHODS = {
     FlowMethod.ROLLOUT: "Rollout",
@@ -42,24 +41,6 @@ _TIPS = {
 _STEPS = 100
 _LARGEST = 0.5
 """The threshold at the right end of the slider."""
-
-
-class _Shares(TokenStrip):
-    """A strip as high as its lines, two at the most."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def set_tokens(self, state: TokenStripState) -> None:
-        super().set_tokens(state)
-        self.updateGeometry()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        before = self.sizeHint()
-        super().resizeEvent(event)
-        if self.sizeHint() != before:
-            self.updateGeometry()
 
 
 class FlowView(QWidget):
@@ -90,7 +71,7 @@ class FlowView(QWidget):
         self.least.setRange(0, _STEPS)
         self.least.setValue(30)
         self.canvas = FlowCanvas()
-        self.strips = {stack: _Shares() for stack in NAMES}
+        self.strips = {stack: LowStrip() for stack in NAMES}
         self.titles = {stack: QLabel(name) for stack, name in NAMES.items()}
         self.least_text, self.note = QLabel(), QLabel()
         self.note.setWordWrap(True)

@@ -22,6 +22,11 @@ def add_reading(parser: argparse.ArgumentParser, *, text_needed: bool = True) ->
     """Add the options that say which model reads what, under which mask, and on what."""
     add_texts(parser, text_needed=text_needed)
     add_shape(parser)
+    add_engine(parser)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what runs the model, and where."""
     add = parser.add_argument
     add("--device", default="auto", help="auto, cpu, cuda or mps")
     add("--dtype", default="float32", help="float32; float16 or bfloat16 on cuda")
@@ -52,9 +57,7 @@ def view_state(args: argparse.Namespace) -> ViewState:
     ValueError
         with a sentence where an option cannot be, or would not do anything.
     """
-    card = model_card(args.model)
-    if args.backend == "torch" and is_file(args.model):
-        raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
+    card = card_of(args)
     state = replace(
         initial(family_under(card, args.mask)),
         model=card.name,
@@ -69,6 +72,14 @@ def view_state(args: argparse.Namespace) -> ViewState:
     if args.row >= len(state.rows):
         raise ValueError(f"row is {args.row}, but must be between 0 and {len(state.rows) - 1}.")
     return _with_prefix(state, args.prefix)
+
+
+def card_of(args: argparse.Namespace) -> ModelCard:
+    """The card of the model; raises ValueError for an unknown one, or a backend it has not."""
+    card = model_card(args.model)
+    if args.backend == "torch" and is_file(args.model):
+        raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
+    return card
 
 
 def family_under(card: ModelCard, mask: str | None) -> Family:

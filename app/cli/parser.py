@@ -9,19 +9,36 @@ from app.cli import (
     backends,
     check,
     compare,
+    embeddings,
     export,
     figure,
     flow,
     generate,
     mask,
     models,
+    objectives,
     run,
     tour,
     window,
 )
 from app.cli.values import Parser
 
-PARTS = (mask, models, run, generate, check, flow, compare, figure, export, backends, tour, doctor)
+PARTS = (
+    mask,
+    models,
+    run,
+    generate,
+    check,
+    flow,
+    compare,
+    objectives,
+    embeddings,
+    figure,
+    export,
+    backends,
+    tour,
+    doctor,
+)
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 

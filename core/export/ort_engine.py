@@ -22,7 +22,7 @@ from core.export.ort_side import read_side
 from core.mask.padding import real_tokens
 from core.run.cancel import CancelToken
 from core.run.flow import checked, top_stack
-from core.run.prompt import appended, prompt
+from core.run.prompt import appended, one_row, prompt
 from core.run.rollout import Evidence
 from core.run.sampling import draw
 from core.run.side import SideReading
@@ -86,6 +86,15 @@ class OrtEngine:
             self._models[key] = OrtModel(*find(self._paths.get(name, Path(name))), device)
         return self._models[key]
 
+    def model_for(self, run: RunRequest) -> OrtModel:
+        """The model that a request names, on its device; raises ValueError if it cannot be."""
+        model = self.model(run.model, run.device)
+        if run.dtype not in ("float32", model.dtype):
+            raise ValueError(
+                f"dtype is {run.dtype}, but {run.model} was exported in {model.dtype}."
+            )
+        return model
+
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
         """One forward pass: attention of every head and the likeliest tokens at every query row.
 
@@ -98,7 +107,7 @@ class OrtEngine:
         Cancelled
             when ``cancel`` was set.
         """
-        model, inputs = self._model_for(request), request.inputs
+        model, inputs = self.model_for(request), request.inputs
         check(model, inputs, request.row)
         _check_cache(model, inputs.mask)
         started = time.perf_counter()
@@ -142,7 +151,7 @@ class OrtEngine:
 
     def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
         """What `core.run.flow` is made of; an export computes no gradient, and a note says so."""
-        model = self._model_for(job.run)
+        model = self.model_for(job.run)
         inputs = checked(model, job)
         return evidence(
             model,
@@ -156,23 +165,30 @@ class OrtEngine:
 
     def reading(self, side: Side, cancel: CancelToken | None = None) -> SideReading:
         """What `core.run.compare` is made of; an export hands out no states, and a note says so."""
-        model = self._model_for(side.run)
+        model = self.model_for(side.run)
         _check_cache(model, side.run.inputs.mask)
         return read_side(model, side, cancel)
+
+    def logits(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Logits ``[N, V]`` of one batch row over all its columns; errors as in `run`."""
+        model = self.model_for(run)
+        check(model, run.inputs, run.row)
+        inputs = one_row(run.inputs, run.row)
+        given = arrays_of(inputs)
+        state = model.begin(1, given.source, cancel)
+        chunk = model.chunk(state, given, inputs.mask.filled, cancel=cancel)
+        logits: NDArray[np.float32] = chunk.logits[0]
+        return logits
+
+    def states(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Always refused: a graph hands out logits, queries and keys alone."""
+        raise ValueError("An exported model hands out no hidden states: choose torch to see them.")
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None
         walls = self._kept[1]
         nearest = walls.nearest(head)
         return HeadPattern(generation, nearest, walls.pattern(nearest))
-
-    def _model_for(self, request: RunRequest) -> OrtModel:
-        model = self.model(request.model, request.device)
-        if request.dtype not in ("float32", model.dtype):
-            raise ValueError(
-                f"dtype is {request.dtype}, but {request.model} was exported in {model.dtype}."
-            )
-        return model
 
     def generate(
         self, request: GenerateRequest, cancel: CancelToken | None = None
@@ -190,7 +206,7 @@ class OrtEngine:
             as `run`.
         """
         run = request.run
-        model = self._model_for(run)
+        model = self.model_for(run)
         check_row(run.inputs, run.row)
         inputs = prompt(run.inputs, run.row)
         check_generates(model, inputs.mask)

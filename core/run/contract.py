@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.run.cancel import CancelToken
 from core.run.rollout import Evidence
 from core.run.side import SideReading
+from core.run.validate import Model
 from core.types import (
     FlowJob,
     GenerateRequest,
@@ -27,9 +31,8 @@ class EngineError(RuntimeError):
 class Runs(Protocol):
     """An engine: `core.run.engine` on torch, `core.export.ort_engine` on ONNX Runtime.
 
-    ``run``, ``generate``, ``evidence`` and ``reading`` raise ValueError for inputs that the model
-    cannot take, `EngineError` when the machine cannot do it (both with a sentence), and Cancelled
-    when ``cancel`` was set.
+    All of them raise ValueError for inputs that the model cannot take, `EngineError` when the
+    machine cannot do it (both with a sentence), and Cancelled when ``cancel`` was set.
     """
 
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
@@ -48,3 +51,12 @@ class Runs(Protocol):
 
     def reading(self, side: Side, cancel: CancelToken | None = None) -> SideReading:
         """Logits, weights and states of one row: what `core.run.compare` is made of."""
+
+    def model_for(self, run: RunRequest) -> Model:
+        """The model that a request names; its config says what may be asked of it."""
+
+    def logits(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Logits ``[N, V]`` of one batch row over all its columns, whatever ``past`` says."""
+
+    def states(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Hidden states ``[B, N, width]`` of whole rows after the last norm, or of the source."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from core.checkpoints import bundled
@@ -27,7 +28,7 @@ from core.run.contract import EngineError
 from core.run.devices import pick
 from core.run.flow import checked, top_stack
 from core.run.gradient import evidence
-from core.run.prompt import appended, prompt
+from core.run.prompt import appended, one_row, prompt
 from core.run.rollout import Evidence
 from core.run.sampling import draw
 from core.run.side import SideReading
@@ -160,6 +161,41 @@ class Engine:
         device, dtype = pick(side.run.device, side.run.dtype)
         with _memory_told(device):
             return read_side(self.model(side.run.model, device, dtype), side, cancel)
+
+    def model_for(self, run: RunRequest) -> Transformer:
+        """The model that a request names, on its device; raises ValueError if it cannot be."""
+        return self.model(run.model, *pick(run.device, run.dtype))
+
+    def logits(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Logits ``[N, V]`` of one batch row over all its columns; errors as in `run`."""
+        device, dtype = pick(run.device, run.dtype)
+        with _memory_told(device), torch.inference_mode():
+            model = self.model(run.model, device, dtype)
+            check(model, run.inputs, run.row)
+            inputs = one_row(run.inputs, run.row)
+            tensors, silent = to_device(inputs, device), Capture(cancel=cancel, layers=())
+            cache = begin(model, tensors, silent)
+            found = chunk(model, tensors, cache, inputs.mask.filled, silent)[0].float()
+            logits: NDArray[np.float32] = found.cpu().numpy()
+            return logits
+
+    def states(self, run: RunRequest, cancel: CancelToken | None = None) -> NDArray[np.float32]:
+        """Hidden states ``[B, N, width]`` of whole rows after the last norm; errors as in `run`.
+
+        Those of its source where the model is an encoder-decoder.
+        """
+        device, dtype = pick(run.device, run.dtype)
+        with _memory_told(device), torch.inference_mode():
+            model = self.model(run.model, device, dtype)
+            check(model, run.inputs, run.row)
+            read, silent = to_device(run.inputs, device), Capture(cancel=cancel, layers=())
+            if read.source_ids is None:
+                found = model.body(read.ids, read.positions, read.mask, watcher=silent)
+            else:
+                ids, positions, mask = read.source_ids, read.source_positions, read.source_mask
+                found = model.encoder(ids, positions, mask, watcher=silent)
+            states: NDArray[np.float32] = found.float().cpu().numpy()
+            return states
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

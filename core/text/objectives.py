@@ -83,6 +83,25 @@ def next_tokens(tokens: NDArray[np.integer], *, following: int | None = None) ->
     return labels
 
 
+def misshifted(labels: NDArray[np.integer], by: int) -> Ids:
+    """Labels of `next_tokens` shifted ``by`` times instead of once: a bug to be looked at.
+
+    Parameters
+    ----------
+    labels : integer ``[T]``, shifted once.
+    by : 0 has each position predict what it reads, 2 the token after the next.
+
+    Returns
+    -------
+    int64 ``[T]``: the same targets at other positions, less those that fall off the row.
+    """
+    moved = np.full(len(labels), IGNORE, np.int64)
+    first = max(0, 1 - by)
+    kept = labels[max(0, by - 1) : len(labels) - first]
+    moved[first : first + len(kept)] = kept
+    return moved
+
+
 def causal(tokens: NDArray[np.integer], *, following: int | None = None) -> Example:
     """Predict each token from those before it (Radford et al. 2018): ``T - 1`` positions."""
     return Example(_ids(tokens), next_tokens(tokens, following=following))
@@ -214,9 +233,9 @@ def sample_spans(
         raise ValueError(f"length is {length}, but must be at least 2.")
     noise = min(max(round(length * density), 1), length - 1)
     count = min(max(round(noise / mean), 1), MOST_SPANS, noise, length - noise + 1)
-    sizes = _parts(noise, count, rng)
+    sizes = parts(noise, count, rng)
     # The first and the last gap may be empty.
-    gaps = _parts(length - noise + 2, count + 1, rng)
+    gaps = parts(length - noise + 2, count + 1, rng)
     gaps[0] -= 1
     spans: list[tuple[int, int]] = []
     at = 0
@@ -253,6 +272,21 @@ def span_corruption(
     return Example(np.concatenate(([BOS], target[:-1])), target, source)
 
 
+def refilled(source: Sequence[int], target: Sequence[int]) -> list[int]:
+    """A source with the spans of a target put back; a sentinel that has no span stays.
+
+    ``BOS`` and ``EOS`` of the target belong to no span. The way back from `corrupt_spans`.
+    """
+    spans: dict[int, list[int]] = {}
+    mark: int | None = None
+    for token in target:
+        if FIRST_SENTINEL <= token < FIRST_PIECE:
+            mark = token
+        elif mark is not None and token not in (BOS, EOS, PAD):
+            spans.setdefault(mark, []).append(token)
+    return [token for mark in source for token in spans.get(mark, [mark])]
+
+
 def masked_mean(losses: NDArray[np.floating], labels: NDArray[np.integer]) -> float:
     """Mean of the losses over the positions that carry loss, not over all.
 
@@ -278,7 +312,7 @@ def _ids(tokens: NDArray[np.integer]) -> Ids:
     return np.array(tokens, np.int64)
 
 
-def _parts(total: int, count: int, rng: np.random.Generator) -> list[int]:
+def parts(total: int, count: int, rng: np.random.Generator) -> list[int]:
     """Cut ``total`` into ``count`` parts of at least 1; every way to cut is equally likely."""
     cuts = np.sort(rng.choice(total - 1, count - 1, replace=False)) + 1
     sizes: list[int] = np.diff(np.concatenate(([0], cuts, [total]))).tolist()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from core.model.transformer import Transformer
+from core.run.objectives import inputs_of
 from core.run.step import begin, chunk, to_device
 from core.text.objectives import IGNORE, Example, Ids, causal, prefix_lm, span_corruption
 from core.text.special import FIRST_PIECE, FIRST_SENTINEL, MASK
@@ -23,29 +24,13 @@ from core.text.tokenizer import VOCABULARY
 from core.train.baselines import KneserNey, Neighbours
 from core.train.corpus import TokenisedCorpus
 from core.train.recipes import KINDS, Objective, Recipe
-from core.types import Inputs, MaskKind, MaskSpec
+from core.types import MaskKind
 
 SEED = 7
 SHARE = 0.15
 LIKELY = (Objective.CAUSAL, Objective.PREFIX)
 """Judged by nats; the others by whether the top token is right."""
 Values = NDArray[np.float64]
-
-
-def inputs_of(example: Example, kind: MaskKind) -> Inputs:
-    """One example, unpadded, as a model reads it."""
-    length, row = len(example.inputs), tuple(example.inputs.tolist())
-    spec = MaskSpec(kind, length, prefix=example.prefix if kind is MaskKind.PREFIX else 0)
-    if not len(example.source):
-        return Inputs((row,), spec)
-    source = tuple(example.source.tolist())
-    return Inputs(
-        (row,),
-        spec,
-        (source,),
-        MaskSpec(MaskKind.ENCODER_SELF, len(source)),
-        MaskSpec(MaskKind.CROSS, length, source=len(source)),
-    )
 
 
 def logits_of(model: Transformer, example: Example, kind: MaskKind) -> torch.Tensor:

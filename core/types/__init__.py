@@ -11,6 +11,7 @@ columns, ``V`` vocabulary entries.
 from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.compare import MOVED, CompareJob, Comparison, Levels, Side
+from core.types.embeddings import EmbeddingsJob, EmbeddingsView, Pooling
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -35,11 +36,13 @@ from core.types.messages import (
     StepEvent,
 )
 from core.types.models import Family, HeadRef, ModelCard, Stack
+from core.types.objectives import MASK_RATE, Noise, Objective, ObjectiveJob, ObjectiveView, Shift
 
 __all__ = [
     "BOUNDS",
     "LEAST_EDGE",
     "LOSSY_BOUNDS",
+    "MASK_RATE",
     "MOVED",
     "Answer",
     "AttentionMaps",
@@ -51,6 +54,8 @@ __all__ = [
     "CheckReport",
     "CompareJob",
     "Comparison",
+    "EmbeddingsJob",
+    "EmbeddingsView",
     "ExportJob",
     "Exported",
     "Family",
@@ -70,14 +75,20 @@ __all__ = [
     "MaskKind",
     "MaskSpec",
     "ModelCard",
+    "Noise",
+    "Objective",
+    "ObjectiveJob",
+    "ObjectiveView",
     "ParityCase",
     "ParityReport",
     "Place",
+    "Pooling",
     "Progress",
     "Reason",
     "RunRequest",
     "RunResult",
     "Sampling",
+    "Shift",
     "Side",
     "Stack",
     "StepEvent",

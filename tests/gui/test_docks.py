@@ -10,8 +10,10 @@ from pytestqt.qtbot import QtBot
 
 from app.gui import Session
 from app.instruments.checks import Checks
+from app.instruments.embeddings import Embeddings
 from app.instruments.flow import Flow
-from core.types import Family, FlowMethod, FlowResult, HeadRef, Place, Stack, Verdict
+from app.instruments.objectives import Objectives
+from core.types import Family, FlowMethod, FlowResult, HeadRef, Objective, Place, Stack, Verdict
 from tests.gui.conftest import WAIT
 
 
@@ -175,3 +177,75 @@ def test_a_cell_of_the_cross_mask_shades_the_target_alone(qtbot: QtBot, session:
     assert not cone[Stack.ENCODER].any()
     assert cone[Stack.DECODER][1:, 1].all()
     assert not cone[Stack.DECODER][:, 0].any()
+
+
+# -- objectives and embeddings
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_each_family_brings_its_objective_and_a_bug_can_be_switched_on(
+    qtbot: QtBot, session: Session, family: Family
+) -> None:
+    dock = opened(qtbot, session, "objectives")
+    assert isinstance(dock, Objectives)
+    if family is not Family.DECODER:
+        with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+            session.controller.pick_family(family)
+    panel = dock._panel
+    own = {
+        Family.ENCODER: Objective.MASKED,
+        Family.DECODER: Objective.CAUSAL,
+        Family.PREFIX: Objective.PREFIX,
+        Family.ENCODER_DECODER: Objective.SPANS,
+    }
+    assert panel.choice.objective is own[family]
+    right = panel.canvas._view
+    assert right is not None
+    assert right.mean is not None
+    assert right.prefix == session.controller.state.prefix
+    if family is Family.DECODER:
+        with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+            panel.shift.setCurrentIndex(1)
+        bug = panel.canvas._view
+        assert bug is not None
+        assert bug.mean is not None
+        assert bug.mean > right.mean
+        assert "shift is missing" in panel.note.text()
+
+
+def test_another_seed_draws_again_and_what_is_not_computed_is_explained(
+    qtbot: QtBot, session: Session
+) -> None:
+    dock = opened(qtbot, session, "objectives")
+    assert isinstance(dock, Objectives)
+    panel = dock._panel
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        panel.objective.setCurrentIndex(0)
+    first = panel.canvas._view
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        panel.draw.click()
+    second = panel.canvas._view
+    assert first is not None
+    assert second is not None
+    assert first.targets.tolist() != second.targets.tolist()
+    with qtbot.waitSignal(session.client.job_ended, timeout=WAIT):
+        panel.objective.setCurrentIndex(5)
+    assert "No generator is here" in panel.canvas.accessibleDescription()
+
+
+def test_embeddings_follow_the_text_and_the_list(qtbot: QtBot, session: Session) -> None:
+    dock = opened(qtbot, session, "embeddings")
+    assert isinstance(dock, Embeddings)
+    view = dock._view
+    assert view.canvas._view is not None
+    assert view.canvas._view.sentences == 5
+    assert view.canvas._view.known.shape[1] > 0
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        view.edit.setPlainText("A cat sat on the mat.")
+    assert view.canvas._view.sentences == 2
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        view.reading.setCurrentIndex(0)
+    assert view.canvas._view.known.shape[1] == 0
+    view.edit.setPlainText("")
+    qtbot.waitUntil(lambda: view.canvas._view is None, timeout=WAIT)
+    assert "two or more" in view.canvas.accessibleDescription()

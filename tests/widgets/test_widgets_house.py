@@ -31,6 +31,7 @@ DEMOS = [
     "figure_view",
     "flow_view",
     "job_bar",
+    "objective_view",
     "parity_table",
     "head_wall",
     "mask_form",
@@ -38,6 +39,7 @@ DEMOS = [
     "next_token_bars",
     "run_bar",
     "sampling_form",
+    "similarity_view",
     "step_timeline",
     "token_strip",
 ]

@@ -15,8 +15,10 @@ from core.text.objectives import (
     corrupt_spans,
     masked,
     masked_mean,
+    misshifted,
     next_tokens,
     prefix_lm,
+    refilled,
     sample_prefix,
     sample_spans,
     span_corruption,
@@ -67,6 +69,16 @@ def test_a_left_pad_does_not_learn_to_predict_the_begin() -> None:
 
 def test_no_token_gives_no_label() -> None:
     assert next_tokens(np.zeros(0, np.int64), following=3).tolist() == []
+
+
+@given(st.lists(st.integers(FIRST_PIECE, V - 1), max_size=12), st.integers(0, 2))
+def test_a_shift_moves_every_target_by_as_much(tokens: list[int], by: int) -> None:
+    labels = misshifted(next_tokens(np.array(tokens, np.int64)), by)
+    wanted = [IGNORE] * len(tokens)
+    for place, token in enumerate(tokens[1:], start=1):
+        if place >= by:
+            wanted[place - by] = token
+    assert labels.tolist() == wanted
 
 
 # -- masked
@@ -223,24 +235,11 @@ def test_a_row_of_one_token_has_no_spans() -> None:
         sample_spans(1, np.random.default_rng(0))
 
 
-def refilled(source: NDArray[np.int64], labels: NDArray[np.int64]) -> list[int]:
-    """Put the spans of a target back into the source."""
-    spans: dict[int, list[int]] = {}
-    mark = -1
-    for token in labels.tolist():
-        if 4 <= token < FIRST_PIECE:
-            mark = token
-            spans[mark] = []
-        else:
-            spans[mark].append(token)
-    return [t for token in source.tolist() for t in spans.get(token, [token])]
-
-
 @given(st.integers(4, 300), SEEDS)
 def test_source_and_target_together_hold_the_row(length: int, seed: int) -> None:
     ids = row(length, seed)
     example = span_corruption(np.append(ids, PAD), np.random.default_rng(seed))
-    assert refilled(example.source, example.labels[:-1]) == ids.tolist()
+    assert refilled(example.source.tolist(), example.labels.tolist()) == ids.tolist()
     assert example.labels[-1] == EOS
     assert example.inputs.tolist() == [BOS, *example.labels[:-1].tolist()]
     assert example.loss_mask.all()
@@ -248,6 +247,12 @@ def test_source_and_target_together_hold_the_row(length: int, seed: int) -> None
     assert marks == [sentinel(n) for n in range(len(marks))]
     assert example.source[0] == BOS
     assert example.source[-1] == EOS
+
+
+def test_a_sentinel_without_a_span_stays_a_gap() -> None:
+    source, target = [30, sentinel(0), 31, sentinel(1)], [BOS, sentinel(0), 40, 41]
+    assert refilled(source, target) == [30, 40, 41, 31, sentinel(1)]
+    assert refilled(source, []) == source
 
 
 # -- the mean

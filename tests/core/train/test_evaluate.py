@@ -14,6 +14,7 @@ from core.checkpoints import bundled
 from core.checkpoints.cards import raw_card
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer, initialise
+from core.run.objectives import inputs_of
 from core.text.objectives import Example, causal, corrupt_spans, prefix_lm, span_corruption
 from core.text.special import BOS, EOS, FIRST_PIECE, FIRST_SENTINEL, MASK, sentinel
 from core.text.tokenizer import VOCABULARY
@@ -28,7 +29,6 @@ from core.train.evaluate import (
     figure,
     held_out,
     hits,
-    inputs_of,
     judged,
     nats,
     restored,
