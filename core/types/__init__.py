@@ -9,6 +9,17 @@ columns, ``V`` vocabulary entries.
 """
 
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
+from core.types.cost import (
+    Cost,
+    Measured,
+    MeasuredPoint,
+    MeasureJob,
+    ModelSizes,
+    Quantity,
+    Tally,
+    Term,
+    Workload,
+)
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -43,6 +54,7 @@ __all__ = [
     "Check",
     "CheckJob",
     "CheckReport",
+    "Cost",
     "ExportJob",
     "Exported",
     "Family",
@@ -60,16 +72,24 @@ __all__ = [
     "Job",
     "MaskKind",
     "MaskSpec",
+    "MeasureJob",
+    "Measured",
+    "MeasuredPoint",
     "ModelCard",
+    "ModelSizes",
     "ParityCase",
     "ParityReport",
     "Place",
     "Progress",
+    "Quantity",
     "Reason",
     "RunRequest",
     "RunResult",
     "Sampling",
     "Stack",
     "StepEvent",
+    "Tally",
+    "Term",
     "Verdict",
+    "Workload",
 ]
