@@ -15,7 +15,8 @@ from core.run.checks.run import check
 from core.run.contract import Runs
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import CheckJob, ExportJob, FlowJob, Job, RunRequest
+from core.run.measure import measure
+from core.types import CheckJob, ExportJob, FlowJob, Job, MeasureJob, RunRequest
 
 Progress = Callable[[str, float], None]
 
@@ -65,4 +66,6 @@ class Engines:
             subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row
             return check(subject, inputs, row, names=job.names, progress=progress, cancel=cancel)
+        if isinstance(job, MeasureJob):
+            return measure(self.of(job.run, progress, cancel), job, cancel, progress)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

@@ -9,9 +9,9 @@ from app.cli.models import add_json
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.values import whole
 from app.sizes import sizes_of_model
-from core.run.cost import LETTERS, cost
-from core.types import Cost, ModelSizes, Quantity, Term, Workload
-from core.types.cost import figure
+from core.run.cost import cost
+from core.types import Cost, ModelSizes, Term, Workload
+from core.types.cost import LETTERS, TITLES, figure
 
 _HELP = """Tell what a model costs: parameters, FLOPs, score matrices, caches, and a generation.
 
@@ -19,16 +19,6 @@ Of a model by its name, or of any sizes: --layers, --width and --heads, and what
 FLOPs are of a dense forward pass, multiplications and additions counted separately; a causal mask
 halves nothing there. Score bytes are of one layer. Caches are what --length tokens leave.
 """
-
-TITLES = {
-    Quantity.PARAMETERS: "parameters",
-    Quantity.FLOPS: "FLOPs of a pass",
-    Quantity.SCORE_BYTES: "scores of a layer",
-    Quantity.KV_CACHE_BYTES: "KV cache",
-    Quantity.CROSS_CACHE_BYTES: "cross cache",
-    Quantity.GENERATION_FLOPS: "FLOPs to generate",
-    Quantity.GENERATION_BYTES: "bytes read to generate",
-}
 
 
 def add(commands: Any) -> None:

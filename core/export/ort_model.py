@@ -93,6 +93,11 @@ class OrtModel:
         """Where its tensors are: "cuda" or "cpu"."""
         return on_device(self._session)
 
+    @property
+    def threads(self) -> int:
+        """Threads of the CPU that one operator may use."""
+        return int(self._session.get_session_options().intra_op_num_threads)
+
     def begin(
         self, batch: int, source: Source | None = None, cancel: CancelToken | None = None
     ) -> State:

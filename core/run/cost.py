@@ -18,32 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.model.config import ModelConfig
-from core.types import Cost, Family, ModelSizes, Quantity, Tally, Term, Workload
-
-LETTERS = {
-    "B": "batch rows",
-    "T": "tokens of the pass",
-    "past": "cached tokens before it",
-    "S": "source tokens",
-    "P": "prompt tokens",
-    "G": "generated tokens",
-    "D": "width",
-    "A": "width of all query heads",
-    "K": "width of all key heads",
-    "F": "width of the FFN",
-    "M": "matrices of the FFN",
-    "V": "vocabulary",
-    "N": "positions",
-    "H": "heads",
-    "L": "layers",
-    "E": "encoder layers",
-    "s": "bytes of a number",
-    "W": "parameters",
-    "R": "parameters that a decode step reads",
-    "X": "FLOPs of the prefill, or of an encoder's pass",
-    "Y": "FLOPs of the first decode step",
-}
-"""What the letters of the formulas stand for."""
+from core.types import Cost, CostCurves, Family, ModelSizes, Quantity, Tally, Term, Workload
 
 _UNITS = {
     Quantity.PARAMETERS: "parameters",
@@ -116,20 +91,19 @@ def around(size: int, points: int = 61) -> NDArray[np.int64]:
     return np.unique(np.append(spread, max(1, size)))
 
 
-def sweep(
-    found: Cost, quantity: Quantity, axis: str, values: NDArray[np.int64]
-) -> dict[str, NDArray[np.float64]]:
-    """Parts of a quantity, float64 ``[n]`` by name, where ``axis`` takes ``values`` ``[n]``.
+def sweep(found: Cost, quantity: Quantity, axis: str) -> CostCurves:
+    """How a quantity grows with one size, everything else as it was found.
 
-    ``axis`` is one of `axes`; everything else is as it was found. The terms of a pass are united
-    over the stacks, those of a generation over prefill and over decode.
+    ``axis`` is one of `axes`. The terms of a pass are united over the stacks, those of a generation
+    over prefill and over decode.
     """
+    values = around(found.letters[axis])
     letters = {**found.letters, axis: values.astype(np.float64)}
-    curves: dict[str, NDArray[np.float64]] = {}
+    parts: dict[str, NDArray[np.float64]] = {}
     for term in found.tallies[quantity].terms:
         name = _united(quantity, term.name)
-        curves[name] = curves.get(name, np.zeros(len(values))) + value(term.formula, letters)
-    return curves
+        parts[name] = parts.get(name, np.zeros(len(values))) + value(term.formula, letters)
+    return CostCurves(quantity, axis, values, parts)
 
 
 def _united(quantity: Quantity, name: str) -> str:

@@ -11,6 +11,7 @@ columns, ``V`` vocabulary entries.
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.cost import (
     Cost,
+    CostCurves,
     Measured,
     MeasuredPoint,
     MeasureJob,
@@ -55,6 +56,7 @@ __all__ = [
     "CheckJob",
     "CheckReport",
     "Cost",
+    "CostCurves",
     "ExportJob",
     "Exported",
     "Family",

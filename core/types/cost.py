@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.types.jobs import Job
 from core.types.masks import require
@@ -11,6 +14,31 @@ from core.types.messages import RunRequest
 
 MOST = 10**12
 """The largest size of anything that is asked about."""
+
+LETTERS = {
+    "B": "batch rows",
+    "T": "tokens of the pass",
+    "past": "cached tokens before it",
+    "S": "source tokens",
+    "P": "prompt tokens",
+    "G": "generated tokens",
+    "D": "width",
+    "A": "width of all query heads",
+    "K": "width of all key heads",
+    "F": "width of the FFN",
+    "M": "matrices of the FFN",
+    "V": "vocabulary",
+    "N": "positions",
+    "H": "heads",
+    "L": "layers",
+    "E": "encoder layers",
+    "s": "bytes of a number",
+    "W": "parameters",
+    "R": "parameters that a decode step reads",
+    "X": "FLOPs of the prefill, or of an encoder's pass",
+    "Y": "FLOPs of the first decode step",
+}
+"""What the letters of the formulas stand for."""
 
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _THOUSANDS = ("", "k", "M", "G", "T", "P", "E", "Z")
@@ -162,6 +190,18 @@ class Quantity(str, Enum):
     GENERATION_BYTES = "generation_bytes"
 
 
+TITLES: dict[Quantity, str] = {
+    Quantity.PARAMETERS: "parameters",
+    Quantity.FLOPS: "FLOPs of a pass",
+    Quantity.SCORE_BYTES: "scores of a layer",
+    Quantity.KV_CACHE_BYTES: "KV cache",
+    Quantity.CROSS_CACHE_BYTES: "cross cache",
+    Quantity.GENERATION_FLOPS: "FLOPs to generate",
+    Quantity.GENERATION_BYTES: "bytes read to generate",
+}
+"""How quantities are called."""
+
+
 @dataclass(frozen=True)
 class Tally:
     """The terms of one quantity, all in ``unit``; there may be none."""
@@ -195,6 +235,25 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class CostCurves:
+    """How a quantity grows with the size that a letter stands for.
+
+    ``values`` int64 ``[n]`` ascend and hold the size that there is; ``parts`` float64 ``[n]`` by
+    name.
+    """
+
+    quantity: Quantity
+    axis: str
+    values: NDArray[np.int64] = field(repr=False)
+    parts: dict[str, NDArray[np.float64]] = field(repr=False)
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """The sum of the parts, float64 ``[n]``."""
+        return np.sum(list(self.parts.values()), axis=0, initial=0.0) + np.zeros(len(self.values))
+
+
+@dataclass(frozen=True)
 class MeasureJob(Job):
     """Time the model of ``run`` on its device at ``lengths``, each the best of ``repeats``.
 
@@ -210,12 +269,14 @@ class MeasureJob(Job):
 class MeasuredPoint:
     """Seconds of a prefill of ``length`` tokens, and of one decode step that reads so many.
 
-    ``decode`` is None for what cannot generate.
+    ``decode`` is None for what cannot generate. The FLOPs are those of `core.run.cost`.
     """
 
     length: int
     prefill: float
     decode: float | None
+    prefill_flops: int
+    decode_flops: int
 
 
 @dataclass(frozen=True)

@@ -262,21 +262,19 @@ def test_a_sweep_is_the_cost_at_each_size(config, quantity, data):
     axis = data.draw(st.sampled_from(axes(quantity, model)))
     fields = {"T": "length", "B": "batch", "S": "source", "P": "prompt", "G": "generate"}
     shapes = {"L": "layers", "F": "ffn", "V": "vocabulary"}
-    values = around(found.letters[axis])
-    assert found.letters[axis] in values.tolist()
-    drawn = sweep(found, quantity, axis, values)
-    for n in (0, len(values) // 2, len(values) - 1):
-        size = int(values[n])
+    drawn = sweep(found, quantity, axis)
+    assert (drawn.quantity, drawn.axis) == (quantity, axis)
+    assert found.letters[axis] in drawn.values.tolist()
+    for n in (0, len(drawn.values) // 2, len(drawn.values) - 1):
+        size = int(drawn.values[n])
         if axis in fields:
             there = cost(model, replace(load, **{fields[axis]: size}))
         else:
             there = cost(replace(model, **{shapes[axis]: size}), load)
-        assert sum(curve[n] for curve in drawn.values()) == pytest.approx(
-            there.tallies[quantity].total
-        )
+        assert drawn.total[n] == pytest.approx(there.tallies[quantity].total)
         united = {"projections", "scores and values", "FFN", "head"}
-        assert quantity is not Q.FLOPS or set(drawn) == united
-        assert quantity is not Q.GENERATION_FLOPS or set(drawn) <= {"prefill", "decode"}
+        assert quantity is not Q.FLOPS or set(drawn.parts) == united
+        assert quantity is not Q.GENERATION_FLOPS or set(drawn.parts) <= {"prefill", "decode"}
 
 
 def test_an_encoder_caches_nothing():
