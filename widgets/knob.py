@@ -21,6 +21,7 @@ class CalmSpinBox(QSpinBox):
     """A spin box that leaves the wheel to the scroll area until it has the focus."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Qt: turn only what is in use."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:

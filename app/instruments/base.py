@@ -1,4 +1,7 @@
-"""What every instrument is: a dock that asks the engine about the view and shows the answer."""
+"""What every instrument is: a dock that asks the engine about the view and shows the answer.
+
+What needs no engine is shown at once, by `Instrument.look`.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ class Instrument(QObject):
     ----------------
     name : of the dock, as the layout is remembered under; the title stands on its tab.
     follows : asks again whenever the view has changed; otherwise only when `asked` is emitted.
+    opens : asks when its dock is first opened.
     long : works in the second process, so that the view never waits for it.
     """
 
@@ -42,6 +46,7 @@ class Instrument(QObject):
     tip: ClassVar[str]
     shortcut: ClassVar[str] = ""
     follows: ClassVar[bool] = True
+    opens: ClassVar[bool] = True
     long: ClassVar[bool] = False
 
     asked = Signal()
@@ -58,6 +63,9 @@ class Instrument(QObject):
     def make(self) -> QWidget:
         """The content of the dock, made when it is first shown."""
         raise NotImplementedError
+
+    def look(self, view: View) -> None:
+        """The view is another one: show what can be told without the engine."""
 
     def job(self, view: View) -> Job | str:
         """What to ask about a view, with generation 0; a sentence where there is nothing to ask."""

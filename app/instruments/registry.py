@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.instruments.base import Instrument
 from app.instruments.checks import Checks
+from app.instruments.cost import Cost
 from app.instruments.flow import Flow
 
-INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks)
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Cost)

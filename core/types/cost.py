@@ -250,7 +250,10 @@ class CostCurves:
     @property
     def total(self) -> NDArray[np.float64]:
         """The sum of the parts, float64 ``[n]``."""
-        return np.sum(list(self.parts.values()), axis=0, initial=0.0) + np.zeros(len(self.values))
+        added = np.zeros(len(self.values))
+        for part in self.parts.values():
+            added += part
+        return added
 
 
 @dataclass(frozen=True)
@@ -307,7 +310,7 @@ def figure(value: float, unit: str) -> str:
     """A number as it is read: bytes in KiB and so on, FLOP in GFLOP and so on, counts in full."""
     if unit == "bytes":
         return _scaled(value, 1024, _BYTES, " ")
-    if unit == "FLOP":
+    if unit in ("FLOP", "FLOP/s"):
         return _scaled(value, 1000, _THOUSANDS, " ") + unit
     if unit == "seconds":
         return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"

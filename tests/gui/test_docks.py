@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui import Session
 from app.instruments.checks import Checks
+from app.instruments.cost import Cost
 from app.instruments.flow import Flow
 from core.types import Family, FlowMethod, FlowResult, HeadRef, Place, Stack, Verdict
 from tests.gui.conftest import WAIT
@@ -129,3 +130,39 @@ def test_the_mask_follows_while_verify_works(qtbot: QtBot, session: Session) -> 
     assert np.isfinite(answer.top_probs).all()
     with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
         place.client.cancel(place.generation)
+
+
+def test_cost_follows_the_view_until_a_size_is_changed(qtbot: QtBot, session: Session) -> None:
+    session.board.open("cost")
+    cost = session.board.places["cost"].instrument
+    assert isinstance(cost, Cost)
+    fields = cost._plot.form.fields
+    assert fields["length"].value() == session.controller.scene.inputs.mask.length
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER_DECODER)
+    inputs = session.controller.scene.inputs
+    assert inputs.source_mask is not None
+    assert fields["encoder_layers"].value() == 3
+    assert fields["source"].value() == inputs.source_mask.length
+    fields["batch"].setValue(64)
+    assert cost._plot.reset.isEnabled()
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER)
+    assert fields["batch"].value() == 64
+    cost._plot.reset.click()
+    assert fields["batch"].value() == 1
+    assert fields["encoder_layers"].value() == 0
+    assert session.workshop.pid is None
+
+
+def test_measuring_can_be_stopped_and_keeps_what_is_drawn(qtbot: QtBot, session: Session) -> None:
+    session.board.open("cost")
+    place = session.board.places["cost"]
+    cost = place.instrument
+    assert isinstance(cost, Cost)
+    cost._plot.measure.click()
+    with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
+        place.client.cancel(place.generation)
+    assert cost._plot.measured is None
+    assert "Stopped." in cost._plot.said.text()
+    assert cost._plot.plot.names
