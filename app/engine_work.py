@@ -16,7 +16,8 @@ from core.run.contract import Runs
 from core.run.engine import Engine
 from core.run.flow import flow
 from core.run.measure import measure
-from core.types import CheckJob, ExportJob, FlowJob, Job, MeasureJob, RunRequest
+from core.run.stages import stages
+from core.types import CheckJob, ExportJob, FlowJob, Job, MeasureJob, RunRequest, StagesJob
 
 Progress = Callable[[str, float], None]
 
@@ -68,4 +69,6 @@ class Engines:
             return check(subject, inputs, row, names=job.names, progress=progress, cancel=cancel)
         if isinstance(job, MeasureJob):
             return measure(self.of(job.run, progress, cancel), job, cancel, progress)
+        if isinstance(job, StagesJob):
+            return stages(self.of(job.run, progress, cancel), job, cancel)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

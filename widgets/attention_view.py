@@ -134,7 +134,7 @@ class AttentionView(GridView):
 
     def _make_picture(self, frame: GridFrame, theme: Theme) -> QImage:
         down, across = axes_of(frame)
-        weights = _pooled(self._pattern, down, across)
+        weights = pooled(self._pattern, down, across)
         if self._row_contrast:
             peaks = _pooled_rows(self._pattern.max(axis=1), down)
             weights = np.divide(weights, np.maximum(peaks, 1e-12)[:, None], dtype=np.float32)
@@ -244,7 +244,7 @@ def _weight_text(value: float) -> str:
     return "1" if value > 0.995 else f"{value:.2f}"[1:]
 
 
-def _pooled(pattern: NDArray[np.float32], down: AxisMap, across: AxisMap) -> NDArray[np.float32]:
+def pooled(pattern: NDArray[np.float32], down: AxisMap, across: AxisMap) -> NDArray[np.float32]:
     """Return the largest weight of each block, float32 ``[R, C]``."""
     part = pattern[down.first : down.last, across.first : across.last]
     if part.shape == (down.blocks, across.blocks):
@@ -263,10 +263,10 @@ def _fold(values: NDArray[np.float32], axis: AxisMap) -> NDArray[np.float32]:
 
 
 def _pooled_rows(peaks: NDArray[np.float32], down: AxisMap) -> NDArray[np.float32]:
-    pooled: NDArray[np.float32] = np.maximum.reduceat(
+    most: NDArray[np.float32] = np.maximum.reduceat(
         peaks[down.first : down.last], down.edges()[:-1] - down.first
     )
-    return pooled
+    return most
 
 
 def make_demo() -> QWidget:

@@ -232,7 +232,7 @@ class CostPlot(QWidget):
         self.plot.set_curves(lines, dots, 0.0, unit)
         keys = "&nbsp; ".join(self._key(name) + escape(name) for name in self.plot.names)
         self._tell(f"{keys}<br>{escape(measured.sentence())}", "muted")
-        self.formulas.setHtml(measured_html(measured))
+        self.formulas.setHtml(measured_html(measured, rates=unit == "FLOP/s"))
 
     def _say(self, x: float) -> None:
         """Tell the numbers of the curves at the size next to ``x``."""

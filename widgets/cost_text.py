@@ -33,9 +33,9 @@ def cost_html(found: Cost, quantity: Quantity, muted: str) -> str:
     return "".join([*lines, f'<p style="color:{muted}">{"<br>".join(words)}</p>'])
 
 
-def measured_html(measured: Measured) -> str:
-    """Return a line for each length that was timed, and the notes."""
-    rows = [("T", "prefill", "step", "in prefill"), *map(_row, measured.points)]
+def measured_html(measured: Measured, *, rates: bool) -> str:
+    """Return a line for each length that was timed, in seconds or in FLOP/s, and the notes."""
+    rows = [("T", "prefill", "step"), *(_row(point, rates) for point in measured.points)]
     lines = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
     notes = [f"<p>{escape(note)}</p>" for note in measured.notes]
     return f"<table>{''.join(lines)}</table>{''.join(notes)}"
@@ -46,10 +46,14 @@ def solid(text: str) -> str:
     return escape(text).replace(" ", "&nbsp;")
 
 
-def _row(point: MeasuredPoint) -> tuple[str, ...]:
-    step = "" if point.decode is None else figure(point.decode, "seconds")
-    rate = figure(point.prefill_flops / point.prefill, "FLOP/s")
-    return f"{point.length:,}", figure(point.prefill, "seconds"), step, rate
+def _row(point: MeasuredPoint, rates: bool) -> tuple[str, ...]:
+    def told(flops: int, seconds: float | None) -> str:
+        if seconds is None:
+            return ""
+        return figure(flops / seconds, "FLOP/s") if rates else figure(seconds, "seconds")
+
+    prefill = told(point.prefill_flops, point.prefill)
+    return f"{point.length:,}", prefill, told(point.decode_flops, point.decode)
 
 
 def _cell(text: str) -> str:

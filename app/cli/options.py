@@ -18,10 +18,13 @@ from core.types import Family, MaskKind, ModelCard
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
-def add_reading(parser: argparse.ArgumentParser, *, text_needed: bool = True) -> None:
+def add_reading(
+    parser: argparse.ArgumentParser, *, text_needed: bool = True, model_needed: bool = True
+) -> None:
     """Add the options that say which model reads what, and under which mask."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="a name that `maskscope models` lists, or a FILE.onnx")
+    model = "a name that `maskscope models` lists, or a FILE.onnx"
+    add("model", metavar="MODEL", nargs=None if model_needed else "?", help=model)
     add(
         "--text",
         action="append",

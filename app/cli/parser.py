@@ -5,10 +5,23 @@ from __future__ import annotations
 import argparse
 
 from app import doctor
-from app.cli import check, cost, export, figure, flow, generate, mask, models, run, tour, window
+from app.cli import (
+    check,
+    cost,
+    export,
+    figure,
+    flow,
+    generate,
+    mask,
+    models,
+    run,
+    stages,
+    tour,
+    window,
+)
 from app.cli.values import Parser
 
-PARTS = (mask, models, run, generate, check, flow, cost, figure, export, tour, doctor)
+PARTS = (mask, models, run, generate, check, flow, stages, cost, figure, export, tour, doctor)
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 

@@ -45,6 +45,7 @@ from core.types.messages import (
     StepEvent,
 )
 from core.types.models import Family, HeadRef, ModelCard, Stack
+from core.types.stages import Stages, StagesJob
 
 __all__ = [
     "BOUNDS",
@@ -89,6 +90,8 @@ __all__ = [
     "RunResult",
     "Sampling",
     "Stack",
+    "Stages",
+    "StagesJob",
     "StepEvent",
     "Tally",
     "Term",

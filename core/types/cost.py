@@ -298,7 +298,8 @@ class Measured:
 
     def sentence(self) -> str:
         """What was measured, in a line."""
-        cores = f", {self.threads} threads" if self.device == "cpu" else ""
+        plural = "" if self.threads == 1 else "s"
+        cores = f", {self.threads} thread{plural}" if self.device == "cpu" else ""
         rows = f"{self.batch} row{'' if self.batch == 1 else 's'}"
         return (
             f"{self.model} on {self.engine}, {self.device}{cores}, {self.dtype}, {rows}, best of"

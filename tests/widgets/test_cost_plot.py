@@ -99,6 +99,7 @@ def test_measured_points_are_drawn_in_time_and_in_rate(view: CostPlot) -> None:
     assert "best of 3" in view.said.text()
     view.quantity.setCurrentText(RATE)
     view.quantity.activated.emit(view.quantity.currentIndex())
+    assert "25 GFLOP/s" in view.formulas.toPlainText().replace("\u00a0", " ")
     assert drawn(view)["prefill"][1] == pytest.approx([2.5e10, 10**9 / 0.0225])
 
 
