@@ -6,5 +6,6 @@ from app.instruments.base import Instrument
 from app.instruments.checks import Checks
 from app.instruments.cost import Cost
 from app.instruments.flow import Flow
+from app.instruments.stages import Stages
 
-INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Checks, Cost)
+INSTRUMENTS: tuple[type[Instrument], ...] = (Flow, Stages, Checks, Cost)

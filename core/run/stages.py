@@ -80,7 +80,7 @@ def softmax(scores: Floats) -> Floats:
 
 EXAMPLE_MASK = MaskSpec(MaskKind.CROSS, 1, source=3, right_pad=(1,))
 """One query that may read the first two of three keys."""
-EXAMPLE_KEYS = ("first", "second", "pad")
+EXAMPLE_KEYS: tuple[str, ...] = ("first", "second", "pad")
 EXAMPLE_WORDS = (
     "Masked before the softmax the weights are [2/3, 1/3, 0] and the output is [4/3, 2/3]. Masked"
     " after it they are [1/2, 1/4, 0]: a quarter went to a key that may not be read and is lost, so"

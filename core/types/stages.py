@@ -98,7 +98,7 @@ class Stages:
         if self.late_output is not None:
             late += f", output {_vector(self.late_output[row])}"
         if not self.mask[row].all():
-            lines.append(("masked too late", f"{late}: adds up to {total} and not to 1"))
+            lines.append(("too late", f"masked after it: {late}, adds up to {total} and not to 1"))
         return tuple(lines)
 
     def _shown(self, row: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -12,8 +14,11 @@ from app.gui import Session
 from app.instruments.checks import Checks
 from app.instruments.cost import Cost
 from app.instruments.flow import Flow
+from app.instruments.stages import Stages
 from core.types import Family, FlowMethod, FlowResult, HeadRef, Place, Stack, Verdict
 from tests.gui.conftest import WAIT
+
+HEAD = HeadRef(Stack.DECODER, 2, 1)
 
 
 def opened(qtbot: QtBot, session: Session, name: str) -> object:
@@ -166,3 +171,49 @@ def test_measuring_can_be_stopped_and_keeps_what_is_drawn(qtbot: QtBot, session:
     assert cost._plot.measured is None
     assert "Stopped." in cost._plot.said.text()
     assert cost._plot.plot.names
+
+
+def test_stages_follow_head_and_cell_and_leave_the_example_again(
+    qtbot: QtBot, session: Session
+) -> None:
+    stages = opened(qtbot, session, "stages")
+    assert isinstance(stages, Stages)
+    shown = stages._stages.stages
+    assert shown is not None
+    pattern = session.window.attention_view._pattern
+    np.testing.assert_allclose(shown.weights, pattern, atol=1e-5)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.controller.update(replace(session.controller.state, head=HEAD))
+    found = stages._stages.stages
+    assert found is not None
+    assert found.head == HEAD
+    asked: list[object] = []
+    session.client.answered.connect(asked.append)
+    stages._stages.grids["softmax"].cell_clicked.emit((4, 2))
+    assert session.controller.state.cell == (4, 2)
+    assert dict(found.equation(4, ["?"] * 16))["scores"] in stages._stages.equation.toPlainText()
+    stages._stages.example.click()
+    assert "[2/3, 1/3, 0]" in stages._stages.equation.toPlainText()
+    stages._stages.example.click()
+    assert stages._stages.stages is found
+    assert asked == []
+
+
+@pytest.mark.parametrize("stack", list(Stack))
+def test_every_stack_of_an_encoder_decoder_has_stages(
+    qtbot: QtBot, session: Session, stack: Stack
+) -> None:
+    stages = opened(qtbot, session, "stages")
+    assert isinstance(stages, Stages)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER_DECODER)
+    if stack is not Stack.DECODER:
+        with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+            session.controller.update(
+                replace(session.controller.state, head=HeadRef(stack), cell=None)
+            )
+    found = stages._stages.stages
+    assert found is not None
+    spec = session.controller.scene.masks[stack]
+    assert found.mask.shape == (spec.length, spec.keys)
+    assert found.output is not None

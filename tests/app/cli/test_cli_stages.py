@@ -17,7 +17,7 @@ def test_the_example_is_written_out_with_the_reason(maskscope):
     assert "[2/3, 1/3, 0]" in told
     assert "[1/2, 1/4, 0]" in told
     assert "softmax(0.693, 0, −∞) = [0.667, 0.333, 0]" in told
-    assert "[0.5, 0.25, 0], output [1, 0.5]: adds up to 0.75" in told
+    assert "[0.5, 0.25, 0], output [1, 0.5], adds up to 0.75" in told
 
 
 def test_the_example_as_json(maskscope):
@@ -45,7 +45,7 @@ def test_a_query_in_the_middle_names_what_it_may_not_read(maskscope, models):
     assert outcome.code == 0, outcome
     assert "decoder layer 1, head 1: query 2 " in outcome.out
     assert "−∞" in outcome.out
-    assert "masked too late" in outcome.out
+    assert "masked after it" in outcome.out
 
 
 def test_cross_attention_has_stages_too(maskscope, models):

@@ -60,7 +60,7 @@ def test_the_example_is_the_known_one() -> None:
     lines = dict(found.equation(0, EXAMPLE_KEYS))
     assert lines["softmax"] == "softmax(0.693, 0, −∞) = [0.667, 0.333, 0]"
     assert lines["output"] == "0.667 v(first) + 0.333 v(second) = [1.333, 0.667]"
-    assert lines["masked too late"].endswith("output [1, 0.5]: adds up to 0.75 and not to 1")
+    assert lines["too late"].endswith("output [1, 0.5], adds up to 0.75 and not to 1")
 
 
 @settings(max_examples=25, deadline=None)
@@ -141,7 +141,7 @@ def test_a_long_row_is_cut_to_its_heaviest_keys() -> None:
     lines = dict(made_of(parts, HeadRef(Stack.ENCODER)).equation(0, [f"t{i}" for i in range(40)]))
     assert lines["keys"] == ", ".join(f"t{i}" for i in range(30, 40)) + ", …"
     assert "output" not in lines
-    assert "masked too late" not in lines
+    assert "too late" not in lines
 
 
 @pytest.mark.parametrize(
