@@ -224,10 +224,12 @@ class StagesView(QWidget):
         ]
         wanted += [(beside, caption) for caption in self._captions]
         wanted += [(not self._is_wide, button) for button in self.buttons.values()]
+        way = QBoxLayout.Direction
+        self._body.setDirection(way.TopToBottom)  # Squares in a row have no room for text beside.
         for shown, part in sorted(wanted, key=_is_shown):
             part.setVisible(shown)  # What goes makes room first.
-        way = QBoxLayout.Direction
-        self._body.setDirection(way.TopToBottom if self._is_wide else way.LeftToRight)
+        if not self._is_wide:
+            self._body.setDirection(way.LeftToRight)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Qt: there may be room for all squares now."""
