@@ -83,6 +83,7 @@ class CostPlot(QWidget):
         self.measure.setToolTip("Time prefill and decode of the model on screen, on its device")
         for button in (self.reset, self.measure):
             button.setProperty("pill", True)
+            button.setAccessibleName(button.text())
         self.said = QLabel()
         self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.said.setWordWrap(True)

@@ -25,6 +25,9 @@ Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 _ROOM, _FINE = 46.0, 26.0
 """Pixels between two ticks, at least, and between those of 1, 2, 5 and 10."""
 
+_LABELS = 76
+"""Pixels for what stands at the ticks of y: as they were measured they would come a paint late."""
+
 
 class UnitAxis(pg.AxisItem):  # type: ignore[misc]
     """A log axis with a tick at powers of ten, or of two where it counts bytes."""
@@ -75,6 +78,7 @@ class LogPlot(pg.PlotWidget):  # type: ignore[misc]
         self._content: tuple[Mapping[str, Curve], Mapping[str, Curve], float] = ({}, {}, 1.0)
         self.setMenuEnabled(False)
         self.hideButtons()
+        axes["left"].setWidth(_LABELS)
         self.setLogMode(x=True, y=True)
         self.setMinimumSize(160, 120)
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)

@@ -50,7 +50,11 @@ class Cost(Instrument):
         self._view = view
         if self._is_own:
             return
-        sizes = sizes_of_model(view.request.model), work_of(view)
+        try:
+            sizes = sizes_of_model(view.request.model), work_of(view)
+        except ValueError as error:
+            self._plot.set_sentence(str(error))
+            return
         if sizes != self._shown:
             self._draw(*sizes, self._plot.drawn, self._plot.letter)
 

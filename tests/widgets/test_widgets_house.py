@@ -36,6 +36,7 @@ DEMOS = [
     "next_token_bars",
     "run_bar",
     "cost_form",
+    "cost_plot",
     "stage_grid",
     "stages_view",
     "sampling_form",
