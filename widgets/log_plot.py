@@ -99,7 +99,7 @@ class LogPlot(pg.PlotWidget):  # type: ignore[misc]
         self._content = (curves, points, place)
         self.axes["left"].unit = unit
         self._draw()
-        self.autoRange(padding=0.04)
+        self._fit()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,6 +154,14 @@ class LogPlot(pg.PlotWidget):  # type: ignore[misc]
             pen = pg.mkPen(theme.muted, width=1, style=Qt.PenStyle.DashLine)
             item.addItem(pg.InfiniteLine(log10(place), angle=90, pen=pen))
 
+    def _fit(self) -> None:
+        """Show everything."""
+        lines = [*self._content[0].values(), *self._content[1].values()]
+        if lines:
+            across, up = (np.log10(np.concatenate(axis)) for axis in zip(*lines, strict=True))
+            spans = [(float(axis.min()), float(axis.max())) for axis in (across, up)]
+            self.setRange(xRange=spans[0], yRange=spans[1], padding=0.04)
+
     # -- the mouse
 
     def _on_mouse_moved(self, at: QPointF) -> None:
@@ -168,7 +176,7 @@ class LogPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def mouseDoubleClickEvent(self, event: object) -> None:
         """Qt: show everything again."""
-        self.autoRange(padding=0.04)
+        self._fit()
 
     def changeEvent(self, event: QEvent) -> None:
         """Qt: a new palette is a new theme."""
