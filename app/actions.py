@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox
 
-from app.controller import Controller
-from app.exporting import Exporting
-from app.instruments.board import Board
-from app.main_window import MainWindow
 from core.types import Family
 from widgets import palette
 from widgets.grid_geometry import GridWindow
+
+if TYPE_CHECKING:
+    from app.gui import Session
 
 FAMILIES = (
     (Family.ENCODER, "&Encoder"),
@@ -45,17 +45,12 @@ KEYS = """<table cellspacing=4>
 class Actions(QObject):
     """Owns the menus of the main window."""
 
-    def __init__(
-        self,
-        window: MainWindow,
-        controller: Controller,
-        board: Board,
-        exporting: Exporting,
-        theme: str,
-    ) -> None:
+    def __init__(self, session: Session, theme: str) -> None:
+        window = session.window
         super().__init__(window)
-        self._window, self._controller = window, controller
-        self._board, self._exporting = board, exporting
+        self._window, self._controller = window, session.controller
+        self._board, self._exporting = session.board, session.exporting
+        self._files, self._figures = session.files, session.figures
         self.theme = theme
         bar = window.menuBar()
         self._file_menu(bar.addMenu("&File"))
@@ -77,9 +72,15 @@ class Actions(QObject):
         return action
 
     def _file_menu(self, menu: QMenu) -> None:
+        self._add(menu, "&Open workspace…", self._files.on_open_triggered, "Ctrl+O")
+        self._add(menu, "&Save workspace", self._files.on_save_triggered, "Ctrl+S")
+        self._add(menu, "Save workspace &as…", self._files.on_save_as_triggered, "Ctrl+Shift+S")
+        self._add(menu, "&Reopen last session", self._files.on_reopen_triggered)
+        menu.addSeparator()
+        self._add(menu, "Export &figure…", self._figures.open, "Ctrl+Shift+E")
         self._add(menu, "Export &ONNX…", self._exporting.open, "Ctrl+E")
         menu.addSeparator()
-        self._add(menu, "Save &picture of the window…", self._on_picture_triggered, "Ctrl+Shift+S")
+        self._add(menu, "Save &picture of the window…", self._on_picture_triggered)
         self._add(menu, "&Copy picture of the window", self._on_copy_triggered, "Ctrl+Shift+C")
         menu.addSeparator()
         self._add(menu, "&Quit", self._window.close, "Ctrl+Q")

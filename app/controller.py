@@ -17,8 +17,8 @@ from app.engine_process import Failed, Finished, Ready
 from app.instruments.base import View
 from app.main_window import MainWindow
 from app.playback import Playback, scene_of
-from app.scene import Scene, scene
-from app.state import ViewState, initial
+from app.scene import Scene, asks, check_states, scene
+from app.state import ViewState, controls, fits, initial
 from core.text.tokenizer import Tokenizer
 from core.types import (
     Family,
@@ -128,7 +128,7 @@ class Controller(QObject):
             new = replace(new, cell=None)
         self._state, self._scene = new, made
         self._tell(old)
-        if _asks(new, made) != _asks(old, before):
+        if asks(new, made) != asks(old, before):
             self._run()
         elif new.head != old.head:
             self.ask_head(new.head)
@@ -138,8 +138,8 @@ class Controller(QObject):
         return True
 
     def _tell(self, old: ViewState | None) -> None:
-        if old is None or _controls(old) != _controls(self._state):
-            models = [c for c in self._cards if _fits(c, self._state.family)]
+        if old is None or controls(old) != controls(self._state):
+            models = [c for c in self._cards if fits(c, self._state.family)]
             self._display.state(self._state, models)
         self._display.scene(self._state, self._scene)
         self._display.timeline(self._playback.written, len(self._state.current.generated))
@@ -153,6 +153,30 @@ class Controller(QObject):
             self._playback = Playback(new.current.generated)
             kept = {name: getattr(self._state, name) for name in ("device", "dtype", "backend")}
             self.update(replace(new, **kept))
+
+    @property
+    def head(self) -> HeadPattern | None:
+        """The head that is shown, in full."""
+        return self._head
+
+    @property
+    def others(self) -> tuple[ViewState, ...]:
+        """The families that are not on screen, as they were left."""
+        here = self._state.family
+        return tuple(state for family, state in self._remembered.items() if family is not here)
+
+    def restore(self, state: ViewState, others: tuple[ViewState, ...]) -> None:
+        """Show a state that was saved.
+
+        Raises
+        ------
+        ValueError
+            with a sentence where it cannot be shown; what is on screen stays.
+        """
+        check_states((state, *others), self._cards, self._tokenizer)
+        self._remembered = {one.family: one for one in others}
+        self._playback = Playback(state.current.generated)
+        self.update(state)
 
     def show_curves(self) -> None:
         """Tell the curves of the head that is shown, if they are open."""
@@ -322,27 +346,3 @@ class Controller(QObject):
         self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
         self._answer = None
         self._run()
-
-
-def _asks(state: ViewState, scene: Scene) -> tuple[object, ...]:
-    """What a run depends on."""
-    return scene.inputs, scene.row, state.model, state.device, state.dtype, state.backend
-
-
-def _controls(state: ViewState) -> tuple[object, ...]:
-    """What the run bar and the texts show: a knob of the mask touches none of it."""
-    return (
-        state.family,
-        state.model,
-        state.row,
-        state.rows,
-        state.sampling,
-        state.max_new_tokens,
-        state.backend,
-    )
-
-
-def _fits(card: ModelCard, family: Family) -> bool:
-    """True if a model can run under a family's masks: two stacks need two, one stack one."""
-    two = card.family is Family.ENCODER_DECODER
-    return two == (family is Family.ENCODER_DECODER)

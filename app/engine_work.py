@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from core import paths
+from core.export.backends import backends
 from core.export.jobs import export_job
 from core.export.ort_engine import OrtEngine
 from core.export.store import kept
 from core.run.cancel import CancelToken
 from core.run.checks.engines import subject_of
 from core.run.checks.run import check
+from core.run.compare import compare
 from core.run.contract import Runs
 from core.run.engine import Engine
 from core.run.flow import flow
 from core.run.measure import measure
 from core.run.stages import stages
-from core.types import CheckJob, ExportJob, FlowJob, Job, MeasureJob, RunRequest, StagesJob
+from core.types import (
+    BackendsJob,
+    CheckJob,
+    CompareJob,
+    ExportJob,
+    FlowJob,
+    Job,
+    MeasureJob,
+    RunRequest,
+    StagesJob,
+)
 
 Progress = Callable[[str, float], None]
 
@@ -40,14 +53,17 @@ class Engines:
         ValueError
             for an unknown backend or model.
         """
-        if run.backend == "torch":
-            self.last = self.torch
-        elif run.backend == "onnx":
-            self._export(run.model, progress, cancel)
-            self.last = self.onnx
-        else:
-            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        self.last = self._engine(run, progress, cancel)
         return self.last
+
+    def _engine(self, run: RunRequest, progress: Progress, cancel: CancelToken) -> Runs:
+        """The same for a run whose heads nobody asks for afterwards."""
+        if run.backend == "torch":
+            return self.torch
+        if run.backend != "onnx":
+            raise ValueError(f"backend is {run.backend!r}, but must be torch or onnx.")
+        self._export(run.model, progress, cancel)
+        return self.onnx
 
     def _export(self, model: str, progress: Progress, cancel: CancelToken) -> None:
         if model in self._exported or model.lower().endswith(".onnx"):
@@ -61,6 +77,8 @@ class Engines:
         """Answer a job of an instrument; a new kind of job is one line here."""
         if isinstance(job, ExportJob):
             return export_job(job, progress, cancel)
+        if isinstance(job, BackendsJob):
+            return backends(job, progress=progress, cancel=cancel)
         if isinstance(job, FlowJob):
             return flow(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):
@@ -71,4 +89,7 @@ class Engines:
             return measure(self.of(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, StagesJob):
             return stages(self.of(job.run, progress, cancel), job, cancel)
+        if isinstance(job, CompareJob):
+            engine_of = partial(self._engine, progress=progress, cancel=cancel)
+            return compare(engine_of, job, cancel, progress)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

@@ -42,15 +42,16 @@ class Choices:
     """What can be exported of the view: the model, and the mask that can be built into it."""
 
     model: str
-    mask: MaskSpec | None
-    why_no_mask: str = ""
+    mask: MaskSpec
+    source_mask: MaskSpec | None = None
 
 
 def choices(model: str, inputs: Inputs, row: int) -> Choices:
     """What the view offers to an export: its mask is that of the shown batch row, uncached."""
-    if inputs.source_mask is not None:
-        return Choices(model, None, "An encoder–decoder takes its masks as inputs.")
-    return Choices(model, whole(only_row(inputs.mask, row)))
+    own = whole(only_row(inputs.mask, row))
+    if inputs.source_mask is None:
+        return Choices(model, own)
+    return Choices(model, own, only_row(inputs.source_mask, row))
 
 
 class ExportDialog(QDialog):
@@ -132,11 +133,6 @@ class ExportDialog(QDialog):
             return
         self._choices = found
         self.model.setText(found.model)
-        fixed = self.masks.model().item(1)  # type: ignore[attr-defined]
-        fixed.setEnabled(found.mask is not None)
-        self.masks.setItemData(1, found.why_no_mask or None, Qt.ItemDataRole.ToolTipRole)
-        if found.mask is None:
-            self.masks.setCurrentIndex(0)
         self.path.setText(str(folder / f"{found.model}.onnx"))
         self.sentence.setText("")
         self.table.set_empty("")
@@ -201,6 +197,7 @@ class ExportDialog(QDialog):
                 self.path.text().strip(),
                 self.numbers.currentData(),
                 self._choices.mask if fixed else None,
+                self._choices.source_mask if fixed else None,
                 self.verify.isChecked(),
             )
         )

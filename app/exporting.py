@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QStandardPaths, Slot
@@ -21,13 +22,19 @@ class Exporting(QObject):
         super().__init__(window)
         self._controller, self._workshop = controller, workshop
         self._generation = 0
-        self.dialog = ExportDialog(window)
-        self.dialog.export_requested.connect(self._on_export_requested)
-        self.dialog.stop_requested.connect(self._on_stop_requested)
+        self._window = window
         workshop.progressed.connect(self._on_progressed)
         workshop.answered.connect(self._on_answered)
         workshop.job_ended.connect(self._on_job_ended)
         workshop.died.connect(self._on_died)
+
+    @cached_property
+    def dialog(self) -> ExportDialog:
+        """The dialog, made when it is first asked for."""
+        dialog = ExportDialog(self._window)
+        dialog.export_requested.connect(self._on_export_requested)
+        dialog.stop_requested.connect(self._on_stop_requested)
+        return dialog
 
     @Slot()
     def open(self) -> None:

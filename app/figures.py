@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from app.scene import Scene
 from core.figure.attention import attention_figure
+from core.figure.flow import LEAST, FlowEdge, flow_figure
 from core.figure.mask import mask_figure
+from core.figure.report import ReportRow, report_figure
 from core.figure.steps import GrowthStep, steps_figure
 from core.figure.style import Style
 from core.figure.wall import TITLES, wall_figure
 from core.run.prompt import appended, prompt
 from core.text.tokenizer import Tokenizer
-from core.types import AttentionMaps, HeadPattern, HeadRef, Stack, StepEvent
+from core.types import (
+    AttentionMaps,
+    CheckReport,
+    FlowMethod,
+    FlowNode,
+    FlowResult,
+    HeadPattern,
+    HeadRef,
+    Stack,
+    StepEvent,
+    Verdict,
+)
 from core.types.figure import Figure
 
 
@@ -58,6 +72,62 @@ def steps_of(scene: Scene, events: Iterable[StepEvent], words: Tokenizer, style:
         steps.append(GrowthStep(label, event.mask_row, pattern, inputs.mask))
         inputs = appended(inputs, event.token)
     return _told(steps_figure(steps, style=style), told)
+
+
+def flow_of(
+    scene: Scene, result: FlowResult, method: FlowMethod, words: Tokenizer, style: Style
+) -> Figure:
+    """What made an output: the strongest edges of a method.
+
+    Of an encoder-decoder, the levels of the decoder follow those of the encoder, whose output goes
+    on beside them, for every decoder layer reads it. A gradient has no edges: rollout stands in.
+    """
+    labels: list[str] = []
+    first: dict[Stack, tuple[int, int]] = {}  # The first node and the first level of a stack.
+    levels = ["in"]
+    for stack in result.stacks:
+        first[stack.stack] = len(labels), len(levels) - 1
+        inputs, source = scene.inputs, len(result.stacks) > 1 and stack is result.stacks[0]
+        labels += words.pieces((inputs.source if source else inputs.rows)[scene.row])
+        depth = stack.levels if stack.stack is not result.output.stack else result.layer + 1
+        sign = "E" if source else ("D" if len(result.stacks) > 1 else "L")
+        levels += [f"{sign}{n}" for n in range(1, depth)]
+    edges = [
+        FlowEdge(first[upper.stack][1] + upper.level - 1, low, high, float(share))
+        for upper, low, high, share in _flow_edges(result, method, first)
+        if share >= LEAST
+    ]
+    node = first[result.output.stack][0] + result.position
+    told = {"output": f"column {result.position}", "shares": method.value}
+    return _told(flow_figure(levels, labels, edges, focus=node, style=style), told)
+
+
+def _flow_edges(
+    result: FlowResult, method: FlowMethod, first: dict[Stack, tuple[int, int]]
+) -> Iterator[tuple[FlowNode, int, int, float]]:
+    """Upper node, numbers of the lower and the upper node, and share, of every edge known."""
+    edges = result.edges
+    for n, share in enumerate(edges.shares(method)):
+        upper, lower = edges.upper(n), edges.lower(n)
+        if not math.isnan(share):
+            low, high = (first[node.stack][0] + node.column for node in (lower, upper))
+            yield upper, low, high, min(float(share), 1.0)
+
+
+def report_of(report: CheckReport, style: Style) -> Figure:
+    """The checks of a model as a table."""
+    names = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.REFUSED: "skip"}
+    rows = [
+        ReportRow(
+            check.name,
+            names[check.verdict],
+            "" if check.difference is None else f"{check.difference:.1e}",
+            check.sentence,
+        )
+        for check in report.checks
+    ]
+    told = {"model": report.model, "engine": report.engine, "mask": report.mask}
+    return _told(report_figure(rows, style=style), told)
 
 
 def _labels(scene: Scene, stack: Stack, words: Tokenizer) -> tuple[list[str], list[str]]:

@@ -16,10 +16,13 @@ from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.errors import install_error_dialog
 from app.exporting import Exporting
+from app.figure_menu import FigureMenu
 from app.gestures import Gestures
 from app.instruments.board import Board
+from app.layouts import Layouts
 from app.main_window import MainWindow
 from app.settings import Settings
+from app.workspace_menu import WorkspaceMenu
 from core.checkpoints import cards
 from core.paths import ICON, TOKENIZER
 from core.text.tokenizer import Tokenizer
@@ -54,7 +57,10 @@ class Session(QObject):
         self.workshop = EngineClient(self, patience_ms=20_000)
         self.board = Board(self.window, self.controller, self.workshop, tokenizer)
         self.exporting = Exporting(self.window, self.controller, self.workshop)
-        self.actions = Actions(self.window, self.controller, self.board, self.exporting, choice)
+        self.layouts = Layouts(self.window, self.board, self.settings)
+        self.files = WorkspaceMenu(self.window, self.controller, self.board, self.layouts)
+        self.figures = FigureMenu(self.window, self.controller, self.board, tokenizer)
+        self.actions = Actions(self, choice)
         self.window.closing.connect(self._on_window_closing)
 
     def restore(self) -> None:
@@ -62,6 +68,7 @@ class Session(QObject):
         window = self.window
         window.restoreGeometry(self.settings.bytes("geometry"))
         window.restoreState(self.settings.bytes("docks"))
+        self.layouts.restore()
         for name, splitter in window.splitters().items():
             splitter.restoreState(self.settings.bytes(name))
 
@@ -71,9 +78,11 @@ class Session(QObject):
         self.settings.save(
             geometry=window.saveGeometry(),
             docks=window.saveState(),
+            **self.layouts.to_settings(),
             theme=self.actions.theme,
             **{name: splitter.saveState() for name, splitter in window.splitters().items()},
         )
+        self.files.keep_last()
         self.shutdown()
 
     def shutdown(self) -> None:

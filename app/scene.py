@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.state import FAMILY_KIND, RowState, ViewState
+from app.state import FAMILY_KIND, RowState, ViewState, fits
 from core.text.tokenizer import BOS, EOS, PAD, Tokenizer
-from core.types import Family, Inputs, MaskKind, MaskSpec, Stack
+from core.types import Family, Inputs, MaskKind, MaskSpec, ModelCard, Stack
 
 Ids = tuple[int, ...]
 
@@ -144,3 +144,19 @@ def _two_stacks(state: ViewState, tokenizer: Tokenizer) -> Scene:
         {Stack.ENCODER: read, Stack.DECODER: written, Stack.CROSS: read},
         len(state.current.generated),
     )
+
+
+def asks(state: ViewState, scene: Scene) -> tuple[object, ...]:
+    """What a run depends on."""
+    return scene.inputs, scene.row, state.model, state.device, state.dtype, state.backend
+
+
+def check_states(
+    states: tuple[ViewState, ...], cards: list[ModelCard], tokenizer: Tokenizer
+) -> None:
+    """Raise ValueError with a sentence if one of some states cannot be shown here."""
+    known = {card.name: card for card in cards}
+    for state in states:
+        if state.model not in known or not fits(known[state.model], state.family):
+            raise ValueError(f"There is no model {state.model!r} for {state.family.value} here.")
+        scene(state, tokenizer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.types import Family, HeadRef, MaskKind, Sampling, Stack
+from core.types import Family, HeadRef, MaskKind, ModelCard, Sampling, Stack
 
 FAMILY_KIND = {
     Family.ENCODER: MaskKind.BIDIRECTIONAL,
@@ -110,3 +110,22 @@ def initial(family: Family) -> ViewState:
         prefix=6 if family is Family.PREFIX else 0,
         head=HeadRef(first),
     )
+
+
+def controls(state: ViewState) -> tuple[object, ...]:
+    """What the run bar and the texts show: a knob of the mask touches none of it."""
+    return (
+        state.family,
+        state.model,
+        state.row,
+        state.rows,
+        state.sampling,
+        state.max_new_tokens,
+        state.backend,
+    )
+
+
+def fits(card: ModelCard, family: Family) -> bool:
+    """True if a model can run under a family's masks: two stacks need two, one stack one."""
+    two = card.family is Family.ENCODER_DECODER
+    return two == (family is Family.ENCODER_DECODER)

@@ -25,6 +25,7 @@ from widgets.grid_raster import (
     color_table,
     finish,
     mask_blocks,
+    pooled,
     spread,
 )
 from widgets.grid_view import GridView
@@ -242,24 +243,6 @@ def _weight_text(value: float) -> str:
     if value < 0.005:
         return ""
     return "1" if value > 0.995 else f"{value:.2f}"[1:]
-
-
-def pooled(pattern: NDArray[np.float32], down: AxisMap, across: AxisMap) -> NDArray[np.float32]:
-    """Return the largest weight of each block, float32 ``[R, C]``."""
-    part = pattern[down.first : down.last, across.first : across.last]
-    if part.shape == (down.blocks, across.blocks):
-        return part
-    return _fold(_fold(part, down).T, across).T
-
-
-def _fold(values: NDArray[np.float32], axis: AxisMap) -> NDArray[np.float32]:
-    """Return the maximum over each block of rows; by gathers, as `reduceat` is ten times slower."""
-    edges = axis.edges() - axis.first
-    first, last = edges[:-1], edges[1:] - 1
-    most = values.take(first, axis=0)
-    for step in range(1, int((last - first).max()) + 1):
-        np.maximum(most, values.take(np.minimum(first + step, last), axis=0), out=most)
-    return most
 
 
 def _pooled_rows(peaks: NDArray[np.float32], down: AxisMap) -> NDArray[np.float32]:

@@ -108,7 +108,11 @@ class CacheSlots(QWidget):
             painter.fillRect(QRectF(0.0, top, pads, _SIDE), hatch_brush(Reason.PADDING, theme))
             end = room
         painter.setPen(theme.muted)
-        box = QRectF(end + (8.0 if end else 0.0), 0.0, words, float(self.height()))
+        left = end + (8.0 if end else 0.0)
+        box = QRectF(left, 0.0, max(0.0, self.width() - left), float(self.height()))
+        text = painter.fontMetrics().elidedText(
+            text, Qt.TextElideMode.ElideRight, max(0, int(box.width()))
+        )
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -45,8 +45,10 @@ class CheckList(QWidget):
         self.verify.setToolTip("Run every check on this model, this text and this mask")
         self.copy = QPushButton("Copy report")
         self.copy.setEnabled(False)
+        self.copy.setToolTip("Put the report on the clipboard, a line a check")
         for button in (self.verify, self.copy):
             button.setProperty("pill", True)
+            button.setAccessibleName(button.text())
         self.summary = QLabel()
         self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.summary.setWordWrap(True)
@@ -106,6 +108,13 @@ class CheckList(QWidget):
     def report(self) -> CheckReport | None:
         """The report that is shown."""
         return self._report
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Qt: another theme has other colours."""
+        if event.type() == QEvent.Type.PaletteChange and self._report is not None:
+            for row, check in enumerate(self._report.checks):
+                self._fill(row, check)
+        super().changeEvent(event)
 
     def _fill(self, row: int, check: Check) -> None:
         theme = current()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from core.types import FlowMethod, FlowNode, FlowResult
 from widgets.flow_layout import LARGEST_NODE, Block, Curve, curves, lay_out
 from widgets.flow_paint import (
+    Cone,
     Labels,
     Picture,
     in_words,
@@ -52,6 +53,7 @@ class FlowCanvas(QWidget):
         self._least = 0.0
         self._empty = "Choose an output to see what made it."
         self._stale = False
+        self._cone: Cone = {}
         self._hot: FlowNode | int | None = None
         self._selected: FlowNode | int | None = None
         self._laid: tuple[list[Block], list[Curve]] = ([], [])
@@ -70,7 +72,7 @@ class FlowCanvas(QWidget):
         """Show a result, or the empty state; the output's node is selected."""
         self._result, self._labels, self._stale = result, labels, False
         self._version += 1
-        self._hot = None
+        self._hot, self._cone = None, {}
         self._select(None if result is None else result.output)
 
     def set_empty(self, text: str) -> None:
@@ -82,6 +84,11 @@ class FlowCanvas(QWidget):
         """Measure shares by another method."""
         self._method = method
         self._select(self._selected)
+
+    def set_cone(self, cone: Cone) -> None:
+        """Shade nodes, bool ``[levels, S]`` by stack; empty for none."""
+        self._cone = cone
+        self.update()
 
     def set_least(self, share: float) -> None:
         """Hide the edges that carry less than `share` of the output."""
@@ -144,7 +151,13 @@ class FlowCanvas(QWidget):
             blocks, drawn = self.laid()
             painter.setOpacity(0.4 if self._stale else 1.0)
             picture = Picture(
-                self._result, self._labels, self._method, self._hot, self._selected, theme
+                self._result,
+                self._labels,
+                self._method,
+                self._hot,
+                self._selected,
+                theme,
+                self._cone,
             )
             paint_curves(painter, picture, drawn)
             fonts = LabelFonts.beside(self.font())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPen
 
@@ -21,6 +22,7 @@ Labels = dict[Stack, tuple[str, ...]]
 NAMES = {Stack.ENCODER: "source", Stack.DECODER: "target"}
 """What the two stacks of an encoder-decoder are called."""
 
+Cone = dict[Stack, NDArray[np.bool_]]
 _LEAN = 55.0
 _WIDEST = 0.5
 """An edge that carries so much of the output, or more, is drawn at full width."""
@@ -36,6 +38,8 @@ class Picture:
     hot: FlowNode | int | None
     selected: FlowNode | int | None
     theme: Theme
+    cone: Cone = field(default_factory=dict)
+    """Nodes that are shaded, bool ``[levels, S]`` by stack."""
 
 
 def stack_of(result: FlowResult, stack: Stack) -> FlowStack:
@@ -124,11 +128,16 @@ def paint_nodes(painter: QPainter, picture: Picture, block: Block) -> None:
     stack = stack_of(picture.result, block.stack)
     shares = stack.shares.get(picture.method)
     largest = largest_share(picture.result, picture.method)
+    cone = picture.cone.get(block.stack)
     for level in range(block.levels):
         for column in block.columns:
             node = FlowNode(block.stack, level, column)
             at = block.point(node)
             box = QRectF(at.x() - radius, at.y() - radius, 2 * radius, 2 * radius)
+            if cone is not None and cone[level, column]:
+                painter.setPen(QPen(theme.warning, 1.0, Qt.PenStyle.DotLine))
+                painter.setBrush(mix(theme.card, theme.warning, 0.3))
+                painter.drawRoundedRect(box.adjusted(-5.0, -3.5, 5.0, 3.5), 3.0, 3.0)
             if stack.reach[level, column]:
                 share = 0.0 if shares is None else float(shares[level, column]) / largest
                 painter.setBrush(tinted(theme.card, share, theme))

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from core.types import LEAST_EDGE, FlowMethod, FlowResult, FlowStack, Stack
 from widgets.flow_canvas import FlowCanvas
-from widgets.flow_paint import NAMES, Labels
+from widgets.flow_paint import NAMES, Cone, Labels
 from widgets.token_strip import TokenStrip, TokenStripState
 
 _METHODS = {
@@ -80,6 +80,7 @@ class FlowView(QWidget):
         super().__init__(parent)
         self._result: FlowResult | None = None
         self._labels: Labels = {}
+        self._cone_said = ""
         self.method = QComboBox()
         for method, name in _METHODS.items():
             self.method.addItem(name, method)
@@ -112,11 +113,17 @@ class FlowView(QWidget):
         labels : a token label for each column of each of its stacks.
         layers : layers of the model; 0 where that is not known, then no more than the result's.
         """
-        self._result, self._labels = result, labels
+        self._result, self._labels, self._cone_said = result, labels, ""
         with QSignalBlocker(self.layer):
             self.layer.setMaximum(max(layers, result.layer))
             self.layer.setValue(result.layer)
         self.canvas.set_flow(result, labels)
+        self._show()
+
+    def set_cone(self, cone: Cone, sentence: str) -> None:
+        """Shade what lies downstream of a cell of the mask, and say of which; empty for nothing."""
+        self._cone_said = sentence
+        self.canvas.set_cone(cone)
         self._show()
 
     def set_empty(self, text: str) -> None:
@@ -184,9 +191,9 @@ class FlowView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addLayout(top)
+        layout.addWidget(self.note)
         layout.addWidget(self.canvas, 1)
         layout.addLayout(below)
-        layout.addWidget(self.note)
 
     def _connect(self) -> None:
         self.method.currentIndexChanged.connect(self._on_method_changed)
@@ -210,7 +217,7 @@ class FlowView(QWidget):
             self.titles[name].setVisible(name in shown and len(shown) > 1)
             if name in shown:
                 strip.set_tokens(self._strip_state(shown[name]))
-        notes = () if result is None else result.notes
+        notes = () if result is None else (*result.notes, *filter(None, [self._cone_said]))
         self.note.setText(" ".join(notes))
         self.note.setVisible(bool(notes))
 

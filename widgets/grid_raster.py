@@ -101,6 +101,24 @@ def spread(blocks: Bytes, down: AxisMap, across: AxisMap) -> Bytes:
     return blocks.take(across.index, axis=1).take(down.index, axis=0)
 
 
+def pooled(values: NDArray[np.float32], down: AxisMap, across: AxisMap) -> NDArray[np.float32]:
+    """Return the largest value of each block, float32 ``[R, C]``."""
+    part = values[down.first : down.last, across.first : across.last]
+    if part.shape == (down.blocks, across.blocks):
+        return part
+    return _fold(_fold(part, down).T, across).T
+
+
+def _fold(values: NDArray[np.float32], axis: AxisMap) -> NDArray[np.float32]:
+    """Return the maximum over each block of rows; by gathers, as `reduceat` is ten times slower."""
+    edges = axis.edges() - axis.first
+    first, last = edges[:-1], edges[1:] - 1
+    most = values.take(first, axis=0)
+    for step in range(1, int((last - first).max()) + 1):
+        np.maximum(most, values.take(np.minimum(first + step, last), axis=0), out=most)
+    return most
+
+
 def finish(codes: Bytes, down: AxisMap, across: AxisMap, table: list[int], dpr: float) -> QImage:
     """Draw the gaps into `codes` ``[high, wide]`` and return the picture in 32 bits."""
     codes = np.ascontiguousarray(codes)

@@ -61,6 +61,8 @@ class HeadWall(QWidget):
 
     head_hovered = Signal(object)
     head_clicked = Signal(object)
+    measure = "largest weight"
+    """What `AttentionMaps.scale` is called in words."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -141,7 +143,7 @@ class HeadWall(QWidget):
             if one.stack is head.stack and head.layer < layers and head.head < heads:
                 top = float(one.scale[head.layer, head.head])
                 name = f"layer {head.layer + 1} · head {head.head + 1}"
-                return f"{_TITLES[head.stack]} {name} · largest weight {top:.2f}"
+                return f"{_TITLES[head.stack]} {name} · {self.measure} {top:.2f}"
         return ""
 
     # -- layout

@@ -29,6 +29,7 @@ class JobBar(QWidget):
         self.progress.setAccessibleName("Progress")
         self.stop = QPushButton("Stop")
         self.stop.setProperty("pill", True)
+        self.stop.setAccessibleName("Stop the job")
         self.stop.setToolTip("Stop what is running; nothing that is there is lost")
         self.stop.clicked.connect(self._on_stop_clicked)
         layout = QHBoxLayout(self)

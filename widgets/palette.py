@@ -265,10 +265,35 @@ def attention_lut(theme: Theme, map_name: str) -> NDArray[np.uint32]:
 def _lut(theme_name: str, map_name: str) -> NDArray[np.uint32]:
     theme = named(theme_name)
     ends = (_rgb(theme.map_low), _rgb(theme.map_high), _rgb(theme.text))
-    red, green, blue = colors.ramp(map_name, *ends, dark=theme.dark).astype(np.uint32).T
-    lut: NDArray[np.uint32] = np.uint32(0xFF000000) | (red << 16) | (green << 8) | blue
+    lut = _packed(colors.ramp(map_name, *ends, dark=theme.dark))
     lut.setflags(write=False)
     return lut
+
+
+@cache
+def difference_lut(theme_name: str) -> NDArray[np.uint32]:
+    """Return 201 colours ``0xffRRGGBB`` from -1 over 0 to 1: amber, the card's ground, blue.
+
+    Both ends are equally light, so that size alone tells in grey: what paints a negative cell must
+    mark it by a stripe too.
+    """
+    theme = named(theme_name)
+    ground = colors.oklab(_rgb(theme.map_low))
+    ends = [colors.oklab(_rgb(color)) for color in (theme.warning, theme.accent)]
+    light = (ends[0][0] + ends[1][0]) / 2.0
+    t = np.linspace(-1.0, 1.0, 201)[:, None]
+    lab = np.where(t < 0, ends[0] - ground, ends[1] - ground)
+    lab[:, 0] = light - ground[0]
+    lut = _packed(colors.srgb(ground + lab * np.abs(t)))
+    lut.setflags(write=False)
+    return lut
+
+
+def _packed(rgb: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Return colours ``[n, 3]`` as ``0xffRRGGBB``."""
+    red, green, blue = rgb.astype(np.uint32).T
+    packed: NDArray[np.uint32] = np.uint32(0xFF000000) | (red << 16) | (green << 8) | blue
+    return packed
 
 
 def _rgb(color: QColor) -> colors.Rgb:

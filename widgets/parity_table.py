@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -35,6 +35,7 @@ class ParityTable(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._report: ParityReport | None = None
         self.empty = QLabel()
         self.empty.setProperty("role", "muted")
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -54,11 +55,13 @@ class ParityTable(QWidget):
 
     def set_empty(self, sentence: str) -> None:
         """Show a sentence instead of a table; never emits."""
+        self._report = None
         self.empty.setText(sentence)
         self._layout.setCurrentWidget(self.empty)
 
     def set_report(self, report: ParityReport) -> None:
         """Show a report; cases that fail come first."""
+        self._report = report
         cases = sorted(report.cases, key=_passed)
         self.table.setRowCount(1 + len(cases))
         bounds = LOSSY_BOUNDS.get(report.cases[0].dtype, BOUNDS) if report.cases else BOUNDS
@@ -73,6 +76,12 @@ class ParityTable(QWidget):
             item.setToolTip(tip)
             self.table.setHorizontalHeaderItem(column, item)
         self._layout.setCurrentWidget(self.table)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Qt: another theme has other colours."""
+        if event.type() == QEvent.Type.PaletteChange and self._report is not None:
+            self.set_report(self._report)
+        super().changeEvent(event)
 
     def _fill(self, row: int, cells: list[str], passed: bool) -> None:
         theme = current()

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QWidget
 from core.mask.intervals import RowIntervals, row_intervals
 from core.mask.reasons import WORDS, reason_at
 from core.types import MaskSpec, Reason
-from widgets.attention_view import pooled
 from widgets.grid_canvas import Cell
 from widgets.grid_geometry import GridFrame
 from widgets.grid_labels import AxisLabels
@@ -24,6 +23,7 @@ from widgets.grid_raster import (
     color_table,
     finish,
     mask_blocks,
+    pooled,
     spread,
 )
 from widgets.grid_view import GridView

@@ -22,6 +22,7 @@ QPushButton[pill="true"], QToolButton[pill="true"] {
     padding: 4px 12px; min-height: 18px;
 }
 QToolButton[pill="true"] { padding: 4px 7px; }
+QPushButton[small="true"] { padding: 1px 10px; min-height: 14px; }
 QToolButton[pill="true"]::menu-indicator { image: none; }
 QPushButton[pill="true"]:hover, QToolButton[pill="true"]:hover { background: @hover; }
 QPushButton[pill="true"]:focus, QToolButton[pill="true"]:focus { border-color: @accent; }

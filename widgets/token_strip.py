@@ -51,6 +51,7 @@ class TokenStripState:
     document_starts : slots at which a document after the first begins.
     selected : the slot whose query is shown, None for none.
     shares : each slot's share in an output, by which it is tinted, or empty.
+    measure : what a share is called in words.
     """
 
     labels: tuple[str, ...]
@@ -63,6 +64,7 @@ class TokenStripState:
     document_starts: tuple[int, ...] = ()
     selected: int | None = None
     shares: tuple[float, ...] = ()
+    measure: str = "share"
 
     @property
     def largest(self) -> float:
@@ -148,7 +150,7 @@ class TokenStrip(QAbstractScrollArea):
         if state.is_generated(slot):
             words.append("generated")
         if slot < len(state.shares):
-            words.append(f"share {state.shares[slot]:.3f}")
+            words.append(f"{state.measure} {state.shares[slot]:.3f}")
         return " · ".join(words)
 
     # -- layout

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from typing import Any
 
 from app.cli.models import add_json, model_card
 from app.cli.options import add_reading, tokenizer, view_state
-from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, progress, table, to_json
 from app.cli.reading import engine, request
 from app.scene import scene
 from app.state import SAMPLES
@@ -55,18 +54,13 @@ def command(args: argparse.Namespace) -> int:
 
         asked = request(state, shown)
         subject = subject_of(runs, asked)
-        report = check(subject, shown.inputs, shown.row, names=args.only, progress=_progress)
-    _progress("", 1.0)
+        report = check(subject, shown.inputs, shown.row, names=args.only, progress=progress)
+    progress("", 1.0)
     if args.json is not None:
         deliver(to_json(as_plain(report)), args.json)
     else:
         print(as_table(report))
     return 0 if report.passed else 1
-
-
-def _progress(sentence: str, share: float) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{sentence}", end="", file=sys.stderr, flush=True)
 
 
 def as_plain(report: CheckReport) -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.mask import add_shape, spread
 from app.cli.models import is_file, model_card
-from app.cli.output import Failure, check_target
+from app.cli.options import family_under
+from app.cli.output import Failure, check_target, progress
 from app.cli.values import UsageError, whole
+from app.state import FAMILY_KIND
 from core import paths
-from core.types import Family, MaskKind, MaskSpec, ParityReport
+from core.types import MaskKind, MaskSpec, ParityReport
 
 if TYPE_CHECKING:
     from core.export.files import Files
@@ -24,7 +25,8 @@ _HELP = """Write a model as ONNX files that run under any mask, with a cache.
 
 An encoder-decoder becomes OUT.encoder.onnx and OUT.decoder.onnx. Beside them come the tokenizer
 (OUT.tokenizer.json) and what a comparison with torch in 20 cases says (OUT.parity.json). With
---fixed-mask, the mask is built in and the file takes token ids of its length alone.
+--fixed-mask, the mask is built in and the file takes token ids of its length alone; an
+encoder-decoder becomes one file then, and takes ids of a --source of fixed length as well.
 """
 
 
@@ -47,10 +49,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     option("--no-verify", action="store_true", help="do not compare with torch")
     option("--verify", type=Path, metavar="FILE.onnx", help="only compare a file with --model")
     option("--model", dest="of", metavar="MODEL", help="the model that --verify compares with")
-    kinds = [kind.value for kind in (MaskKind.BIDIRECTIONAL, MaskKind.CAUSAL, MaskKind.PREFIX)]
+    kinds = [kind.value for kind in FAMILY_KIND.values()]
     option("--fixed-mask", choices=kinds, help="build a mask of this rule in")
     option("--length", type=whole(1), metavar="N", help="tokens of the fixed mask, pads included")
     add_shape(parser)
+    option("--source", type=whole(1), metavar="N", help="source tokens of an encoder-decoder")
+    for side in ("left", "right"):
+        pads = f"pads on the {side} of the source"
+        option(f"--source-{side}-pad", type=whole(0), default=0, metavar="N", help=pads)
     parser.set_defaults(command=command)
 
 
@@ -67,17 +73,16 @@ def command(args: argparse.Namespace) -> int:
     if args.model is None or args.out is None:
         raise UsageError("export needs MODEL and OUT.onnx; `maskscope export --help` tells more.")
     check_target(args.out, suffix=".onnx")
-    mask = _fixed_mask(args)
-    if mask is not None and model_card(args.model).family is Family.ENCODER_DECODER:
-        raise ValueError("A fixed mask is built into models of one stack, not an encoder-decoder.")
+    mask, source = _fixed_mask(args), _fixed_source(args)
     model = _loaded(args.model)
-    files = _exported(model, args, mask)
+    files = _exported(model, args, mask, source)
     if args.no_verify:
         return 0
     return _told(_compared(model, files.graph(_parts(model, mask)[-1])))
 
 
 def _fixed_mask(args: argparse.Namespace) -> MaskSpec | None:
+    """The mask to build in, of the stack that makes the output."""
     if args.fixed_mask is None:
         given = args.prefix or args.past or args.window or args.documents or args.length
         if given or any(args.left_pad) or any(args.right_pad):
@@ -85,6 +90,7 @@ def _fixed_mask(args: argparse.Namespace) -> MaskSpec | None:
         return None
     if args.length is None:
         raise UsageError("--fixed-mask needs --length, the tokens that the file will take.")
+    family_under(model_card(args.model), args.fixed_mask)
     left, right = spread(args.left_pad, args.right_pad)
     return MaskSpec(
         MaskKind(args.fixed_mask),
@@ -95,6 +101,25 @@ def _fixed_mask(args: argparse.Namespace) -> MaskSpec | None:
         right_pad=right,
         window=args.window,
         documents=args.documents,
+    )
+
+
+def _fixed_source(args: argparse.Namespace) -> MaskSpec | None:
+    """The mask of an encoder-decoder's source to build in; the window is that of both stacks."""
+    if args.fixed_mask != MaskKind.DECODER_SELF.value:
+        if args.source or args.source_left_pad or args.source_right_pad:
+            raise UsageError("--source is what an encoder-decoder with a --fixed-mask reads.")
+        return None
+    if args.source is None:
+        raise UsageError("the --fixed-mask of an encoder-decoder needs --source, its tokens.")
+    if args.documents:
+        raise ValueError("documents are given, but an encoder-decoder packs none.")
+    return MaskSpec(
+        MaskKind.ENCODER_SELF,
+        args.source,
+        left_pad=(args.source_left_pad,),
+        right_pad=(args.source_right_pad,),
+        window=args.window,
     )
 
 
@@ -109,7 +134,12 @@ def _loaded(name: str) -> Transformer:
     return bundled.load(name, paths.MODELS)
 
 
-def _exported(model: Transformer, args: argparse.Namespace, mask: MaskSpec | None) -> Files:
+def _exported(
+    model: Transformer,
+    args: argparse.Namespace,
+    mask: MaskSpec | None,
+    source: MaskSpec | None,
+) -> Files:
     from core.export.onnx_export import ExportError, export
 
     dtype = args.dtype or "float32"
@@ -121,7 +151,8 @@ def _exported(model: Transformer, args: argparse.Namespace, mask: MaskSpec | Non
             tokenizer=paths.TOKENIZER,
             dtype=dtype,
             fixed_mask=mask,
-            progress=_progress,
+            source_mask=source,
+            progress=progress,
         )
     except ExportError as error:
         raise Failure(str(error)) from error
@@ -139,13 +170,7 @@ def _parts(model: Transformer, mask: MaskSpec | None) -> tuple[Part, ...]:
 def _compared(model: Transformer, path: Path) -> ParityReport:
     from core.export.parity import verify
 
-    return verify(model, path, progress=_progress)
-
-
-def _progress(sentence: str, share: float) -> None:
-    if sys.stderr.isatty():
-        shown = sentence if share < 1 else ""
-        print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
+    return verify(model, path, progress=progress)
 
 
 def _told(report: ParityReport) -> int:

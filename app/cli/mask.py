@@ -36,17 +36,21 @@ def add(commands: Any) -> None:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    kinds = [kind.value for kind in MaskKind]
-    parser.add_argument("--family", choices=kinds, required=True, help="the rule of the mask")
-    parser.add_argument(
-        "--length", type=whole(1), required=True, metavar="N", help="queries, pads included"
-    )
+    add_family(parser)
     add_shape(parser)
-    parser.add_argument("--source", type=whole(1), metavar="N", help="keys of a cross mask")
-    parser.add_argument("--capacity", type=whole(1), metavar="N", help="keys with unfilled slots")
     parser.add_argument("--format", choices=("rows", "json", "npy"), default="rows")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write there, not to the screen")
     parser.set_defaults(command=command)
+
+
+def add_family(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """Add the options that say which mask, and of which size."""
+    add = parser.add_argument
+    kinds = [kind.value for kind in MaskKind]
+    add("--family", choices=kinds, required=needed, help="the rule of the mask")
+    add("--length", type=whole(1), required=needed, metavar="N", help="queries, pads included")
+    add("--source", type=whole(1), metavar="N", help="keys of a cross mask")
+    add("--capacity", type=whole(1), metavar="N", help="keys with unfilled slots")
 
 
 def add_shape(parser: argparse.ArgumentParser) -> None:
@@ -73,12 +77,10 @@ def spread(
     )
 
 
-def command(args: argparse.Namespace) -> int:
-    """Write the mask that the options describe."""
-    if args.out is not None:
-        check_target(args.out)
+def mask_spec(args: argparse.Namespace) -> MaskSpec:
+    """The mask that the options of `add_family` and `add_shape` describe."""
     left, right = spread(args.left_pad, args.right_pad)
-    spec = MaskSpec(
+    return MaskSpec(
         MaskKind(args.family),
         args.length,
         past=args.past,
@@ -90,6 +92,13 @@ def command(args: argparse.Namespace) -> int:
         source=args.source,
         capacity=args.capacity,
     )
+
+
+def command(args: argparse.Namespace) -> int:
+    """Write the mask that the options describe."""
+    if args.out is not None:
+        check_target(args.out)
+    spec = mask_spec(args)
     cells = spec.rows * spec.length * spec.keys
     if cells > MOST_CELLS:
         raise ValueError(

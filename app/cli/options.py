@@ -21,25 +21,29 @@ _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 def add_reading(
     parser: argparse.ArgumentParser, *, text_needed: bool = True, model_needed: bool = True
 ) -> None:
-    """Add the options that say which model reads what, and under which mask."""
-    add = parser.add_argument
-    model = "a name that `maskscope models` lists, or a FILE.onnx"
-    add("model", metavar="MODEL", nargs=None if model_needed else "?", help=model)
-    add(
-        "--text",
-        action="append",
-        required=text_needed,
-        help="the text; once more for another batch row",
-    )
-    add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
-    add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
-    kinds = [kind.value for kind in _FAMILY]
-    add("--mask", choices=kinds, help="the rule of the mask; default: what it was trained under")
+    """Add the options that say which model reads what, under which mask, and on what."""
+    add_texts(parser, text_needed=text_needed, model_needed=model_needed)
     add_shape(parser)
+    add = parser.add_argument
     add("--device", default="auto", help="auto, cpu, cuda or mps")
     add("--dtype", default="float32", help="float32; float16 or bfloat16 on cuda")
     backend = "what runs the model; default: torch, and onnx for a FILE.onnx"
     add("--backend", choices=("torch", "onnx"), help=backend)
+
+
+def add_texts(
+    parser: argparse.ArgumentParser, *, model_needed: bool = True, text_needed: bool = True
+) -> None:
+    """Add the options that say which model reads what."""
+    add = parser.add_argument
+    named = "a name that `maskscope models` lists, or a FILE.onnx"
+    add("model", metavar="MODEL", nargs=None if model_needed else "?", help=named)
+    more = "the text; once more for another batch row"
+    add("--text", action="append", required=text_needed, help=more)
+    add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
+    add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
+    kinds = [kind.value for kind in _FAMILY]
+    add("--mask", choices=kinds, help="the rule of the mask; default: what it was trained under")
 
 
 def view_state(args: argparse.Namespace) -> ViewState:
@@ -54,7 +58,7 @@ def view_state(args: argparse.Namespace) -> ViewState:
     if args.backend == "torch" and is_file(args.model):
         raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
     state = replace(
-        initial(_family(card, args.mask)),
+        initial(family_under(card, args.mask)),
         model=card.name,
         rows=_rows(args, card.family is Family.ENCODER_DECODER),
         row=args.row,
@@ -69,7 +73,8 @@ def view_state(args: argparse.Namespace) -> ViewState:
     return _with_prefix(state, args.prefix)
 
 
-def _family(card: ModelCard, mask: str | None) -> Family:
+def family_under(card: ModelCard, mask: str | None) -> Family:
+    """The family of a model under the mask of another rule; ValueError where it has no such."""
     if mask is None:
         return card.family
     family = _FAMILY[MaskKind(mask)]

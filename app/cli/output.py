@@ -65,6 +65,13 @@ def deliver(content: bytes, target: Path | None) -> None:
     sys.stdout.buffer.flush()
 
 
+def progress(sentence: str, share: float) -> None:
+    """Tell on a terminal what is being done; ``share`` from 0 to 1 is done."""
+    if sys.stderr.isatty():
+        shown = sentence if share < 1 else ""
+        print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
+
+
 def npy(array: NDArray[Any]) -> bytes:
     """An array as the content of a ``.npy`` file."""
     content = io.BytesIO()

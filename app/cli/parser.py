@@ -6,7 +6,9 @@ import argparse
 
 from app import doctor
 from app.cli import (
+    backends,
     check,
+    compare,
     cost,
     export,
     figure,
@@ -21,7 +23,10 @@ from app.cli import (
 )
 from app.cli.values import Parser
 
-PARTS = (mask, models, run, generate, check, flow, stages, cost, figure, export, tour, doctor)
+PARTS = (
+    *(mask, models, run, generate, check, flow, stages, compare, cost),
+    *(figure, export, backends, tour, doctor),
+)
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 

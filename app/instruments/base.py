@@ -37,7 +37,6 @@ class Instrument(QObject):
     ----------------
     name : of the dock, as the layout is remembered under; the title stands on its tab.
     follows : asks again whenever the view has changed; otherwise only when `asked` is emitted.
-    opens : asks when its dock is first opened.
     long : works in the second process, so that the view never waits for it.
     """
 
@@ -46,7 +45,6 @@ class Instrument(QObject):
     tip: ClassVar[str]
     shortcut: ClassVar[str] = ""
     follows: ClassVar[bool] = True
-    opens: ClassVar[bool] = True
     long: ClassVar[bool] = False
 
     asked = Signal()
@@ -81,6 +79,13 @@ class Instrument(QObject):
 
     def await_answer(self) -> None:
         """Fade what is old; an answer is on its way."""
+
+    def remember(self) -> dict[str, str]:
+        """What a workspace keeps of the instrument's own controls."""
+        return {}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """Set the controls as `remember` told them; what is not known is left alone."""
 
     def labels(self, scene: Scene) -> dict[Stack, list[str]]:
         """How the tokens along the keys of each stack are written."""

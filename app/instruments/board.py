@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.controller import Controller
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.instruments.base import Instrument, View
+from app.instruments.flow import Flow
 from app.instruments.registry import INSTRUMENTS
 from app.main_window import MainWindow
 from core.text.tokenizer import Tokenizer
-from core.types import Answer, Job, Progress
+from core.types import Answer, FlowMethod, Job, Progress
 from widgets.job_bar import JobBar
 
 PATIENCE_S = 0.3
@@ -36,6 +37,8 @@ class _Place:
     generation: int = 0
     since: float = 0.0
     is_made: bool = False
+    answer: object = None
+    """The newest answer, None while there is none about the view on screen."""
 
 
 class Board(QObject):
@@ -82,13 +85,56 @@ class Board(QObject):
         dock.show()
         dock.raise_()
 
+    def open_only(self, names: tuple[str, ...]) -> None:
+        """Open these instruments and close all others; the first comes to the front."""
+        for name in reversed(names):
+            if name in self.places:
+                self.open(name)
+        for name, place in self.places.items():
+            if name not in names:
+                place.dock.close()
+
+    @property
+    def open_names(self) -> tuple[str, ...]:
+        """The instruments that are open, those in front of their tabs first."""
+        names = [n for n, place in self.places.items() if not place.dock.isHidden()]
+        return tuple(sorted(names, key=self._is_behind))
+
+    def _is_behind(self, name: str) -> bool:
+        return self.places[name].dock.visibleRegion().isEmpty()
+
+    def answers(self) -> dict[str, object]:
+        """The newest answer of each instrument that is open, by its name."""
+        return {n: p.answer for n, p in self.places.items() if self._is_open(p) and p.answer}
+
+    @property
+    def flow_method(self) -> FlowMethod:
+        """How the shares of the flow are measured."""
+        place = self.places["flow"]
+        if not place.is_made:
+            return FlowMethod.ROLLOUT
+        assert isinstance(place.instrument, Flow)
+        return place.instrument.method
+
+    def remember(self) -> dict[str, dict[str, str]]:
+        """The settings of every instrument that was opened."""
+        made = {n: p.instrument.remember() for n, p in self.places.items() if p.is_made}
+        return {name: found for name, found in made.items() if found}
+
+    def restore(self, names: tuple[str, ...], settings: dict[str, dict[str, str]]) -> None:
+        """Open instruments with the settings that they were left with."""
+        self.open_only(names)
+        for name, found in settings.items():
+            if name in self.places and self.places[name].is_made:
+                self.places[name].instrument.restore(found)
+
     def _on_dock_shown(self, place: _Place, shown: bool) -> None:
         if not shown:
             return
         if not place.is_made:
             self._make(place)
         self._look(place)
-        if place.instrument.follows or (place.instrument.opens and place.asked is None):
+        if place.instrument.follows:
             self._ask(place)
 
     def _make(self, place: _Place) -> None:
@@ -97,7 +143,11 @@ class Board(QObject):
         layout = QVBoxLayout(content)
         layout.setContentsMargins(8, 0, 10, 4)
         layout.setSpacing(4)
-        layout.addWidget(place.instrument.make(), 1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidget(place.instrument.make())
+        layout.addWidget(area, 1)
         layout.addWidget(place.bar)
         place.dock.setWidget(content)
         self._window.give_room(place.dock)
@@ -141,7 +191,7 @@ class Board(QObject):
     def _on_view_asked(self) -> None:
         for place in self.places.values():
             if place.instrument.follows and not place.instrument.long:
-                place.asked = None
+                place.asked = place.answer = None
                 if self._is_open(place):
                     place.instrument.await_answer()
 
@@ -164,6 +214,7 @@ class Board(QObject):
     def _on_answered(self, answer: Answer) -> None:
         place = self._of(answer.generation)
         if place is not None and place.asked is not None:
+            place.answer = answer.value
             place.instrument.show(place.asked[1], answer.value)
 
     @Slot(object)

@@ -29,7 +29,6 @@ class Cost(Instrument):
     tip = "Parameters, FLOPs, score matrices and caches against any size; timed here on request"
     shortcut = "Ctrl+Shift+O"
     follows = False
-    opens = False
     long = True
 
     def make(self) -> QWidget:

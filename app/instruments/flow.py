@@ -4,13 +4,46 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app import presenter
 from app.instruments.base import Instrument, View
+from core.mask.reach import downstream, downstream_across
 from core.types import FlowJob, FlowMethod, FlowResult, HeadRef, Stack
 from widgets.flow_view import FlowView
+
+
+def downstream_of(view: View, result: FlowResult) -> tuple[dict[Stack, NDArray[np.bool_]], str]:
+    """What lies downstream of the selected cell of the mask: bool ``[levels, S]`` by stack.
+
+    Empty unless a query is selected with another key than itself.
+    """
+    cell, inputs, row = view.state.cell, view.scene.inputs, view.scene.row
+    spec = view.scene.masks[view.state.stack]
+    if cell is None or (spec.source is None and cell[1] == spec.past + cell[0]):
+        return {}, ""
+    depth = {stack.stack: stack.levels - 1 for stack in result.stacks}
+    if inputs.source_mask is None:
+        ((stack, layers),) = depth.items()
+        cone = {stack: downstream(inputs.mask, row, cell, layers)}
+    else:
+        cone = downstream_across(
+            inputs,
+            row,
+            view.state.stack,
+            cell,
+            layers=depth[Stack.DECODER],
+            encoder_layers=depth[Stack.ENCODER],
+        )
+    count = sum(int(shaded.sum()) for shaded in cone.values())
+    sentence = (
+        f"Shaded: the {count} states that depend on whether query {spec.past + cell[0]} may read"
+        f" key {cell[1]}."
+    )
+    return cone, sentence
 
 
 class Flow(Instrument):
@@ -31,6 +64,11 @@ class Flow(Instrument):
         self._flow.job_changed.connect(self._on_job_changed)
         return self._flow
 
+    @property
+    def method(self) -> FlowMethod:
+        """How shares are measured."""
+        return FlowMethod(self._flow.method.currentData())
+
     def job(self, view: View) -> FlowJob:
         """What flows to the selected query, or to the one that speaks for the text."""
         state, scene = view.state, view.scene
@@ -46,6 +84,8 @@ class Flow(Instrument):
         self._view = view
         labels = {stack: tuple(names) for stack, names in self.labels(view.scene).items()}
         self._flow.set_flow(answer, labels, self._deep(view))
+        cone, sentence = downstream_of(view, answer)
+        self._flow.set_cone(cone, sentence)
 
     def refuse(self, sentence: str) -> None:
         """Say why nothing flows."""
@@ -54,6 +94,18 @@ class Flow(Instrument):
     def await_answer(self) -> None:
         """Fade what is old."""
         self._flow.set_stale(True)
+
+    def remember(self) -> dict[str, str]:
+        """Method and number of layers."""
+        return {"method": self.method.value, "layers": str(self._layers)}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """Method and number of layers."""
+        if settings.get("method") in [method.value for method in FlowMethod]:
+            self._flow.set_method(FlowMethod(settings["method"]))
+        if settings.get("layers", "").isdigit():
+            self._layers = int(settings["layers"])
+            self.asked.emit()
 
     @staticmethod
     def _deep(view: View) -> int:

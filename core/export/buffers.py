@@ -14,7 +14,8 @@ from core.export.session import on_device, run_bound
 from core.model.config import ModelConfig
 from core.run.cancel import CancelToken
 
-_FIRST_CAPACITY = 32
+_STEP = 32
+"""Columns by which buffers grow at least; beyond 8 times as many, by an eighth of their length."""
 
 
 class Buffers:
@@ -33,13 +34,16 @@ class Buffers:
         self.values: list[Any] = []
 
     def reserve(self, length: int) -> None:
-        """Make room for ``length`` columns: the capacity is doubled until they fit."""
+        """Make room for ``length`` columns and some more.
+
+        Every call computes over the whole capacity, and growing copies what is filled: a small
+        step keeps both small.
+        """
         if length <= self.capacity:
             return
         batch, heads, width = self._shape
-        capacity = max(self.capacity, _FIRST_CAPACITY)
-        while capacity < length:
-            capacity *= 2
+        step = max(_STEP, length // 8)
+        capacity = -(-length // step) * step
         shape = (batch, heads, capacity, width)
         grown = [np.zeros(shape, self._dtype) for _ in range(self._count)]
         if self.length:

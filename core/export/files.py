@@ -23,6 +23,7 @@ from core.types import MaskKind, MaskSpec
 FORMAT = 1
 _PREFIX = "maskscope."
 _HALVES = (".encoder.onnx", ".decoder.onnx")
+_MASKS = ("mask", "source_mask", "cross_mask")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Header:
     tokenizer_sha256: str
     product: str
     mask: MaskSpec | None = None
-    """The mask that is built in, of a FIXED part."""
+    """The mask that is built in, of a FIXED part; an encoder-decoder's has two more."""
+    source_mask: MaskSpec | None = None
+    cross_mask: MaskSpec | None = None
 
     @property
     def floats(self) -> str:
@@ -56,8 +59,9 @@ class Header:
             "dtype": self.dtype,
             "tokenizer_sha256": self.tokenizer_sha256,
         }
-        if self.mask is not None:
-            plain["mask"] = json.dumps(self.mask.__dict__)
+        for name in _MASKS:
+            if (mask := getattr(self, name)) is not None:
+                plain[name] = json.dumps(mask.__dict__)
         return {_PREFIX + name: value for name, value in plain.items()}
 
 
@@ -166,7 +170,7 @@ def _parsed(path: Path, plain: dict[str, str]) -> Header:
             dtype=plain["dtype"],
             tokenizer_sha256=plain["tokenizer_sha256"],
             product=plain["product"],
-            mask=_mask(json.loads(plain["mask"])) if "mask" in plain else None,
+            **{name: _mask(json.loads(plain[name])) for name in _MASKS if name in plain},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} has a damaged header: {error}; export it again.") from error

@@ -137,6 +137,45 @@ class DecoderGraph(nn.Module):
         return logits, *present, *queries, *cross_queries
 
 
+class FixedPairGraph(nn.Module):
+    """An encoder-decoder with its three masks built in: ids of source and target in, logits out.
+
+    ``source`` and ``own`` are the positions and the mask of the two stacks.
+    """
+
+    mask: Tensor
+    cross_mask: Tensor
+
+    def __init__(
+        self,
+        model: Transformer,
+        source: tuple[Tensor, Tensor],
+        own: tuple[Tensor, Tensor],
+        cross_mask: Tensor,
+    ) -> None:
+        super().__init__()
+        self.model, self.reading = model, ReadingStack(model.encoder)
+        self.register_buffer("source_positions", source[0])
+        self.register_buffer("source_mask", source[1])
+        self.register_buffer("positions", own[0])
+        self.register_buffer("mask", own[1])
+        self.register_buffer("cross_mask", cross_mask)
+
+    def forward(self, source_ids: Tensor, ids: Tensor) -> Tensor:
+        """``source_ids`` ``[B, S]`` and ``ids`` ``[B, T]`` to logits ``[B, T, V]``."""
+        hidden, _, _ = self.reading(source_ids, self.source_positions, self.source_mask)
+        body = self.model.body
+        x = body.embedding(ids, self.positions)
+        memory = body.project_memory(hidden)
+        for block, cross in zip(blocks_of(body), memory, strict=True):
+            own = block.attention.project(block.attention_norm(x))
+            x = x + mixed(block.attention, *own, mask=self.mask)
+            query = block.cross.project_query(block.cross_norm(x))
+            x = x + mixed(block.cross, query, *cross, mask=self.cross_mask)
+            x = x + block.mlp(block.mlp_norm(x))
+        return self.model.head(body.norm(x))
+
+
 class FixedGraph(nn.Module):
     """A model of one stack with its mask and positions built in: ids in, logits out."""
 

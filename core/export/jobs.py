@@ -45,6 +45,7 @@ def export_job(job: ExportJob, progress: Progress, cancel: CancelToken) -> Expor
             name=job.model,
             dtype=job.dtype,
             fixed_mask=job.mask,
+            source_mask=job.source_mask,
             progress=exporting,
             cancel=cancel,
         )

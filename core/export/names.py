@@ -4,6 +4,7 @@ Dynamic axes have names, the others are numbers:
 
 ==========================  =====  ==================================  =========================
 ``input_ids``               int64  ``[batch, seq]``
+``source_ids``              int64  ``[batch, source]``                 encoder-decoder, FIXED alone
 ``position_ids``            int64  ``[batch, seq]``                    the caller decides
 ``attention_mask``          bool   ``[batch, 1 or H, seq, capacity]``  True = may read
 ``logits_positions``        int64  ``[rows]``                          which of seq are projected
@@ -40,7 +41,7 @@ class Part(str, Enum):
     TARGET = "target"
     """The decoder half of an encoder-decoder."""
     FIXED = "fixed"
-    """A model of one stack with its mask built in: ids in, logits out."""
+    """A whole model with its masks built in: ids in, logits out."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,19 @@ def each(kind: str, layers: int) -> list[str]:
     return [f"{kind}.{layer}" for layer in range(layers)]
 
 
-def signature(config: ModelConfig, part: Part, *, fixed_length: int = 0) -> Signature:
-    """What a graph takes and gives; ``fixed_length`` are the tokens of a fixed mask."""
+def signature(
+    config: ModelConfig, part: Part, *, fixed_length: int = 0, fixed_source: int = 0
+) -> Signature:
+    """What a graph takes and gives.
+
+    ``fixed_length`` and ``fixed_source`` are the tokens of a fixed mask and of its source.
+    """
     if part is Part.FIXED:
         out: tuple[Axis, ...] = ("batch", fixed_length, config.vocabulary)
-        return Signature({"input_ids": ("batch", fixed_length)}, {"logits": out})
+        read: dict[str, tuple[Axis, ...]] = {}
+        if fixed_source:
+            read["source_ids"] = ("batch", fixed_source)
+        return Signature(read | {"input_ids": ("batch", fixed_length)}, {"logits": out})
     caches = part in (Part.DECODER, Part.TARGET)
     layers = config.encoder_layers if part is Part.MEMORY else config.layers
     inputs: dict[str, tuple[Axis, ...]] = {
@@ -85,7 +94,7 @@ def signature(config: ModelConfig, part: Part, *, fixed_length: int = 0) -> Sign
     if part is not Part.MEMORY:
         inputs["logits_positions"] = ("rows",)
         outputs["logits"] = ("batch", "rows", config.vocabulary)
-    read = ("batch", config.heads, "seq", config.head_width)
+    asked = ("batch", config.heads, "seq", config.head_width)
 
     def held(axis: str) -> tuple[Axis, ...]:
         return ("batch", config.kv_heads, axis, config.head_width)
@@ -97,11 +106,11 @@ def signature(config: ModelConfig, part: Part, *, fixed_length: int = 0) -> Sign
     cross = pairs("cross", config.layers)
     if part is Part.MEMORY:
         outputs |= dict.fromkeys(cross, held("source"))
-    outputs |= dict.fromkeys(each("query", layers), read)
+    outputs |= dict.fromkeys(each("query", layers), asked)
     if part is Part.TARGET:
         inputs["memory_mask"] = ("batch", "memory_heads", "seq", "source")
         inputs |= dict.fromkeys(cross, held("source"))
-        outputs |= dict.fromkeys(each("cross_query", layers), read)
+        outputs |= dict.fromkeys(each("cross_query", layers), asked)
     if not caches:
         outputs |= dict.fromkeys(each("key", layers), held("seq"))
     return Signature(inputs, outputs)

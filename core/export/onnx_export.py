@@ -24,16 +24,15 @@ import torch
 from torch import Tensor, nn
 
 from core.export.files import Files, Header, digest
-from core.export.graphs import OPSET, DecoderGraph, EncoderGraph, FixedGraph, MemoryGraph
+from core.export.fixed import FixedMasks, fixed_masks
+from core.export.graphs import OPSET, DecoderGraph, EncoderGraph, MemoryGraph
 from core.export.names import Axis, Part, Signature, parts_of, signature
 from core.export.quantise import to_8_bit
-from core.mask.dense import dense
-from core.mask.padding import position_ids
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer
 from core.paths import TOKENIZER
 from core.run.cancel import CancelToken
-from core.types import Family, MaskSpec
+from core.types import MaskSpec
 
 EXTERNAL_OVER = 1_500_000_000
 """Bytes of weights from which they go to a file of their own: one ONNX file holds 2 GB at most."""
@@ -43,6 +42,7 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.floa
 _EXAMPLE = {"batch": 3, "seq": 5, "capacity": 11, "source": 7, "rows": 2}
 """Sizes that a graph is traced with; none is special, and all are different."""
 _ARGUMENTS = {
+    "source_ids": "source_ids",
     "input_ids": "ids",
     "position_ids": "positions",
     "attention_mask": "mask",
@@ -70,6 +70,7 @@ def export(
     tokenizer: Path = TOKENIZER,
     dtype: str = "float32",
     fixed_mask: MaskSpec | None = None,
+    source_mask: MaskSpec | None = None,
     opset: int = OPSET,
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
@@ -86,7 +87,8 @@ def export(
     dtype : "float32"; "float16", which is half as large and less exact; "int8", float32 with
         weights of 8 bits, the smallest and the least exact.
     fixed_mask : a mask of one batch row that is built in; the file then takes ids of its length
-        alone. Families of one stack only.
+        alone, and an encoder-decoder becomes one file that takes those of its source as well.
+    source_mask : the mask of that source; every target token reads every real source token.
     opset : 24 or 25; older ones lack the operators, newer ones the exporter cannot write.
     progress, cancel : told of every step, and asked before it.
 
@@ -100,25 +102,26 @@ def export(
         when ``cancel`` was set.
     """
     config = model.config
-    _check(config, dtype, fixed_mask, opset)
-    files = Files.to_write(out, halves=config.family is Family.ENCODER_DECODER)
-    parts = parts_of(config) if fixed_mask is None else (Part.FIXED,)
+    _check(dtype, opset)
+    fixed = fixed_masks(config, fixed_mask, source_mask)
+    masks = () if fixed is None else (fixed.own, fixed.source, fixed.cross)
+    parts = parts_of(config) if fixed is None else (Part.FIXED,)
+    files = Files.to_write(out, halves=len(parts) > 1)
     frozen = _copied(model, DTYPES[dtype])
     steps = len(parts) + 1
     with _workshop(files.folder) as folder:
         made = Files(folder, files.stem)
         for done, part in enumerate(parts):
             _ask(cancel, progress, f"exporting {files.graph(part).name}", done / steps)
-            program = _traced(frozen, part, fixed_mask, opset)
+            program = _traced(frozen, part, fixed, opset)
             _ask(cancel, progress, f"checking {files.graph(part).name}", (done + 0.8) / steps)
-            header = Header(name, part, config, dtype, digest(tokenizer), product(), fixed_mask)
+            header = Header(name, part, config, dtype, digest(tokenizer), product(), *masks)
             _save(program, made.graph(part), header)
-            _verify(made.graph(part), _signature(config, part, fixed_mask))
+            _verify(made.graph(part), _signature(config, part, fixed))
         shutil.copyfile(tokenizer, made.tokenizer)
         _ask(cancel, progress, "moving into place", (steps - 1) / steps)
         _place(folder, files)
-    if progress is not None:
-        progress("done", 1.0)
+    _ask(None, progress, "done", 1.0)
     return files
 
 
@@ -139,24 +142,11 @@ def _ask(
         cancel.check()
 
 
-def _check(config: ModelConfig, dtype: str, mask: MaskSpec | None, opset: int) -> None:
+def _check(dtype: str, opset: int) -> None:
     if dtype not in DTYPES:
         raise ValueError(f"dtype is {dtype!r}, but must be one of {', '.join(DTYPES)}.")
     if not OPSET <= opset <= OPSET + 1:
         raise ValueError(f"opset is {opset}, but must be {OPSET} or {OPSET + 1}.")
-    if mask is None:
-        return
-    if config.family is Family.ENCODER_DECODER:
-        raise ValueError("A fixed mask is built into models of one stack, not an encoder-decoder.")
-    if mask.rows != 1 or mask.past or mask.source is not None or mask.capacity is not None:
-        raise ValueError(
-            "A fixed mask must be one of self-attention in one batch row, without past or capacity."
-        )
-    if mask.real_tokens(0) > config.positions:
-        raise ValueError(
-            f"The fixed mask has {mask.real_tokens(0)} tokens, but the model has"
-            f" {config.positions} positions."
-        )
 
 
 def _copied(model: Transformer, dtype: torch.dtype) -> Transformer:
@@ -188,22 +178,23 @@ def _place(folder: Path, files: Files) -> None:
         os.replace(path, files.folder / path.name)
 
 
-def _signature(config: ModelConfig, part: Part, mask: MaskSpec | None) -> Signature:
-    return signature(config, part, fixed_length=0 if mask is None else mask.length)
+def _signature(config: ModelConfig, part: Part, fixed: FixedMasks | None) -> Signature:
+    if fixed is None:
+        return signature(config, part)
+    source = 0 if fixed.source is None else fixed.source.length
+    return signature(config, part, fixed_length=fixed.own.length, fixed_source=source)
 
 
-def _module(model: Transformer, part: Part, mask: MaskSpec | None) -> nn.Module:
-    if part is Part.FIXED:
-        assert mask is not None
-        positions = torch.from_numpy(position_ids(mask))
-        return FixedGraph(model, positions, torch.from_numpy(dense(mask))).eval()
+def _module(model: Transformer, part: Part, fixed: FixedMasks | None) -> nn.Module:
+    if fixed is not None:
+        return fixed.module(model).eval()
     kinds = {Part.ENCODER: EncoderGraph, Part.MEMORY: MemoryGraph}
     return kinds.get(part, DecoderGraph)(model).eval()
 
 
-def _traced(model: Transformer, part: Part, mask: MaskSpec | None, opset: int) -> onnx_ir.Model:
+def _traced(model: Transformer, part: Part, fixed: FixedMasks | None, opset: int) -> onnx_ir.Model:
     """The graph of a part with the names of its signature."""
-    config, wanted = model.config, _signature(model.config, part, mask)
+    config, wanted = model.config, _signature(model.config, part, fixed)
     arguments: dict[str, Any] = {}
     shapes: dict[str, Any] = {}
     for name, axes in wanted.inputs.items():
@@ -216,9 +207,9 @@ def _traced(model: Transformer, part: Part, mask: MaskSpec | None, opset: int) -
         else:
             arguments.setdefault(argument, []).append(example)
             shapes.setdefault(argument, []).append(dynamic)
-    with _quiet(), torch.no_grad():
+    with quiet(), torch.no_grad():
         program = torch.onnx.export(
-            _module(model, part, mask),
+            _module(model, part, fixed),
             kwargs=arguments,
             dynamo=True,
             opset_version=opset,
@@ -241,7 +232,7 @@ def _example(name: str, axes: tuple[Axis, ...], config: ModelConfig, dtype: torc
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep the exporter's talk of its own insides from the user."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
@@ -273,7 +264,7 @@ def _save(model: onnx_ir.Model, path: Path, header: Header) -> None:
         raise ValueError(f"{path.name} is too large for weights of 8 bits; take float16.")
     onnx_ir.save(model, path, external_data=external)
     if header.dtype == "int8":
-        with _quiet():
+        with quiet():
             to_8_bit(path)
 
 

@@ -19,11 +19,13 @@ from core.export.chance import draw
 from core.export.files import find
 from core.export.ort_flow import evidence
 from core.export.ort_model import Chunk, OrtModel, State
+from core.export.ort_side import read_side
 from core.mask.padding import real_tokens
 from core.run.cancel import CancelToken
 from core.run.flow import checked, top_stack
 from core.run.prompt import appended, prompt
 from core.run.rollout import Evidence
+from core.run.side import SideReading
 from core.run.surprise import surprise
 from core.run.validate import check, check_generates, check_row, out_of_training
 from core.run.walls import Walls, only_stack
@@ -39,6 +41,7 @@ from core.types import (
     MaskSpec,
     RunRequest,
     RunResult,
+    Side,
     Stack,
     StepEvent,
 )
@@ -150,6 +153,12 @@ class OrtEngine:
             token=job.token,
             cancel=cancel,
         )
+
+    def reading(self, side: Side, cancel: CancelToken | None = None) -> SideReading:
+        """What `core.run.compare` is made of; an export hands out no states, and a note says so."""
+        model = self._model_for(side.run)
+        _check_cache(model, side.run.inputs.mask)
+        return read_side(model, side, cancel)
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

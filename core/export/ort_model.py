@@ -165,18 +165,19 @@ class OrtModel:
     def _bound(self, state: State, given: Arrays, stop: int, rows: int) -> Bound:
         """The call for these sizes: the last one again where nothing but values changes."""
         batch, heads = given.mask.shape[:2]
-        held = held_pairs("cross", state.cross)
         sizes = {"batch": batch, "seq": stop - state.length, "rows": rows, "mask_heads": heads}
         if state.buffers is not None:
             state.buffers.reserve(stop)
             sizes["capacity"] = state.buffers.capacity
-            for kind in ("past", "present"):
-                held |= held_pairs(kind, state.buffers.values)
         if given.cross_mask is not None:
             sizes["memory_heads"], sizes["source"] = given.cross_mask.shape[1::2]
         key = tuple(sizes.values())
         if state.bound is None or state.bound[0] != key:
             wanted = signature(self.config, self.parts[-1])
+            held = held_pairs("cross", state.cross)
+            if state.buffers is not None:
+                for kind in ("past", "present"):
+                    held |= held_pairs(kind, state.buffers.values)
             state.bound = key, Bound(self._session, wanted, sizes, held, self.floats)
         return state.bound[1]
 

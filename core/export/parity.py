@@ -28,7 +28,16 @@ from core.model.transformer import Transformer
 from core.run.cancel import CancelToken
 from core.run.contract import EngineError
 from core.run.walls import Key
-from core.types import BOUNDS, LOSSY_BOUNDS, Family, Inputs, ParityCase, ParityReport, Stack
+from core.types import (
+    BOUNDS,
+    LOSSY_BOUNDS,
+    Family,
+    Inputs,
+    MaskSpec,
+    ParityCase,
+    ParityReport,
+    Stack,
+)
 
 _FIXED_CASES = 20
 
@@ -252,13 +261,24 @@ def _fixed(
     session = open_session(files.graph(Part.FIXED))
     rng, spec, found = np.random.default_rng(seed), header.mask, []
     for n in range(_FIXED_CASES):
-        ids = rng.integers(0, header.config.vocabulary, (1, spec.length))
-        given = arrays_of(Inputs((tuple(ids[0].tolist()),), spec))
-        wanted = reference.chunk(Cache(), given, 0, spec.length, _Traces())
-        got = session.run(None, {"input_ids": ids})[0].astype(np.float32)
+        ids = _ids(rng, header, spec)
+        read = {"input_ids": np.array(ids)}
+        inputs = Inputs(ids, spec)
+        if header.source_mask is not None:
+            source = _ids(rng, header, header.source_mask)
+            read["source_ids"] = np.array(source)
+            inputs = Inputs(ids, spec, source, header.source_mask, header.cross_mask)
+        given, traces = arrays_of(inputs), _Traces()
+        cache = reference.begin(given, traces)
+        wanted = reference.chunk(cache, given, 0, spec.length, traces)
+        got = session.run(None, read)[0].astype(np.float32)
         apart = dict.fromkeys(BOUNDS, 0.0)
         _note(apart, "logits", wanted, got)
         same = _same_tokens(wanted[0], got[0])
         case = Case(f"ids {n}", given, (spec.length,))
         found.append(_case_report(case, apart, same, "", header.dtype))
     return found, tuple(session.get_providers())
+
+
+def _ids(rng: np.random.Generator, header: Header, spec: MaskSpec) -> tuple[tuple[int, ...]]:
+    return (tuple(rng.integers(0, header.config.vocabulary, spec.length).tolist()),)

@@ -8,6 +8,7 @@ query row that may read nothing has a zero pattern row and a zero output on both
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -51,14 +52,28 @@ def attend_traced(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tu
     return pattern @ value, Trace(scores, pattern)
 
 
+def attend_late(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> tuple[Tensor, Trace]:
+    """The fault of masking too late: closed cells are zeroed after the softmax, which saw them.
+
+    Shapes as in :func:`attend`. A row adds up to 1 only where nothing is closed in it.
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    pattern = scores.softmax(dim=-1).masked_fill(~mask, 0.0)
+    return pattern @ value, Trace(scores, pattern)
+
+
 class Attention(nn.Module):
     """Multi-head attention over its own input (fused QKV) or over a memory (cross).
 
     Grouped heads: ``kv_heads`` keys and values are shared by equal groups of queries.
+    ``attend_traced`` is the capture path; `core.run.side_torch` puts a faulty one there to show it.
     """
+
+    attend_traced: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Trace]]
 
     def __init__(self, config: ModelConfig, *, cross: bool = False) -> None:
         super().__init__()
+        self.attend_traced = attend_traced
         self.heads, self.kv_heads, self.head_width = (
             config.heads,
             config.kv_heads,
@@ -110,7 +125,7 @@ class Attention(nn.Module):
             values = values.repeat_interleave(group, dim=1)
         trace = None
         if traced:
-            mixed, trace = attend_traced(query, keys, values, mask)
+            mixed, trace = self.attend_traced(query, keys, values, mask)
         else:
             mixed = attend(query, keys, values, mask)
         return self.out(mixed.transpose(1, 2).flatten(2)), trace

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from core.run.cancel import CancelToken
 from core.run.rollout import Evidence
+from core.run.side import SideReading
 from core.types import (
     FlowJob,
     GenerateRequest,
@@ -14,6 +15,7 @@ from core.types import (
     HeadRequest,
     RunRequest,
     RunResult,
+    Side,
     StepEvent,
 )
 
@@ -25,9 +27,9 @@ class EngineError(RuntimeError):
 class Runs(Protocol):
     """An engine: `core.run.engine` on torch, `core.export.ort_engine` on ONNX Runtime.
 
-    ``run``, ``generate`` and ``evidence`` raise ValueError for inputs that the model cannot take,
-    `EngineError` when the machine cannot do it (both with a sentence), and Cancelled when
-    ``cancel`` was set.
+    ``run``, ``generate``, ``evidence`` and ``reading`` raise ValueError for inputs that the model
+    cannot take, `EngineError` when the machine cannot do it (both with a sentence), and Cancelled
+    when ``cancel`` was set.
     """
 
     def run(self, request: RunRequest, cancel: CancelToken | None = None) -> RunResult:
@@ -43,3 +45,6 @@ class Runs(Protocol):
 
     def evidence(self, job: FlowJob, cancel: CancelToken | None = None) -> Evidence:
         """Patterns, value norms and gradients of one row: what `core.run.flow` is made of."""
+
+    def reading(self, side: Side, cancel: CancelToken | None = None) -> SideReading:
+        """Logits, weights and states of one row: what `core.run.compare` is made of."""

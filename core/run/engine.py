@@ -30,6 +30,8 @@ from core.run.gradient import evidence
 from core.run.prompt import appended, prompt
 from core.run.rollout import Evidence
 from core.run.sampling import draw
+from core.run.side import SideReading
+from core.run.side_torch import read_side
 from core.run.step import Tensors, begin, chunk, to_device
 from core.run.surprise import surprise
 from core.run.validate import check, check_generates, check_row, out_of_training
@@ -44,6 +46,7 @@ from core.types import (
     MaskSpec,
     RunRequest,
     RunResult,
+    Side,
     StepEvent,
 )
 
@@ -151,6 +154,12 @@ class Engine:
                 depth=job.layer,
                 token=job.token,
             )
+
+    def reading(self, side: Side, cancel: CancelToken | None = None) -> SideReading:
+        """What `core.run.compare` is made of; the last run stays the one that heads are of."""
+        device, dtype = pick(side.run.device, side.run.dtype)
+        with _memory_told(device):
+            return read_side(self.model(side.run.model, device, dtype), side, cancel)
 
     def _pattern(self, head: HeadRef, generation: int) -> HeadPattern:
         assert self._kept is not None

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from core.mask.padding import real_tokens
 from core.mask.reach import upstream, upstream_across
-from core.mask.spec import only_row, whole
 from core.run.cancel import CancelToken
 from core.run.contract import Runs
 from core.run.flow_edges import Walked, strongest
+from core.run.prompt import one_row
 from core.run.rollout import Evidence, Values, by_value_norm, even, walk
 from core.run.validate import Model, check
 from core.run.walls import Key, only_stack
@@ -79,15 +79,6 @@ def flow(
         notes=(*found.notes, *_notes(inputs, job)),
         seconds=time.perf_counter() - started,
     )
-
-
-def one_row(inputs: Inputs, row: int) -> Inputs:
-    """One batch row alone, pads included, as whole rows without a past."""
-    body = only_row(whole(inputs.mask), row)
-    if inputs.source_mask is None or inputs.cross_mask is None:
-        return Inputs((inputs.rows[row],), body)
-    source, cross = only_row(inputs.source_mask, row), only_row(whole(inputs.cross_mask), row)
-    return Inputs((inputs.rows[row],), body, (inputs.source[row],), source, cross)
 
 
 def top_stack(inputs: Inputs) -> Stack:

@@ -1,4 +1,4 @@
-"""Inputs of one row that grow by a token a step."""
+"""One batch row alone, and inputs that grow by a token a step."""
 
 from __future__ import annotations
 
@@ -35,3 +35,12 @@ def appended(inputs: Inputs, token: int) -> Inputs:
     if cross is not None:
         cross = replace(cross, length=cross.length + 1)
     return replace(inputs, rows=((*inputs.rows[0], token),), mask=longer, cross_mask=cross)
+
+
+def one_row(inputs: Inputs, row: int) -> Inputs:
+    """One batch row alone, pads included, as whole rows without a past."""
+    body = only_row(whole(inputs.mask), row)
+    if inputs.source_mask is None or inputs.cross_mask is None:
+        return Inputs((inputs.rows[row],), body)
+    source, cross = only_row(inputs.source_mask, row), only_row(whole(inputs.cross_mask), row)
+    return Inputs((inputs.rows[row],), body, (inputs.source[row],), source, cross)

@@ -8,7 +8,9 @@ Letters used in shapes: ``B`` batch rows, ``H`` heads, ``L`` layers, ``Tq`` quer
 columns, ``V`` vocabulary entries.
 """
 
+from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
+from core.types.compare import MOVED, CompareJob, Comparison, Levels, Side
 from core.types.cost import (
     Cost,
     CostCurves,
@@ -51,11 +53,17 @@ __all__ = [
     "BOUNDS",
     "LEAST_EDGE",
     "LOSSY_BOUNDS",
+    "MOVED",
     "Answer",
     "AttentionMaps",
+    "BackendRow",
+    "BackendTable",
+    "BackendsJob",
     "Check",
     "CheckJob",
     "CheckReport",
+    "CompareJob",
+    "Comparison",
     "Cost",
     "CostCurves",
     "ExportJob",
@@ -73,6 +81,7 @@ __all__ = [
     "HeadRequest",
     "Inputs",
     "Job",
+    "Levels",
     "MaskKind",
     "MaskSpec",
     "MeasureJob",
@@ -89,6 +98,7 @@ __all__ = [
     "RunRequest",
     "RunResult",
     "Sampling",
+    "Side",
     "Stack",
     "Stages",
     "StagesJob",

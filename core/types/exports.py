@@ -74,14 +74,16 @@ def _figure(value: float | None) -> str:
 class ExportJob(Job):
     """Write a bundled model to ``out`` as ONNX files, and compare them with torch.
 
-    ``dtype`` is "float32", "float16" or "int8"; ``mask`` of one batch row is built in, None leaves
-    it an input; without ``verify`` nothing is compared.
+    ``dtype`` is "float32", "float16" or "int8"; ``mask`` of one batch row is built in (of an
+    encoder-decoder with that of its source, ``source_mask``), None leaves it an input; without
+    ``verify`` nothing is compared.
     """
 
     model: str
     out: str
     dtype: str = "float32"
     mask: MaskSpec | None = None
+    source_mask: MaskSpec | None = None
     verify: bool = True
 
 

@@ -57,7 +57,7 @@ def test_a_click_asks_for_what_is_chosen(qtbot: QtBot, dialog: ExportDialog, fix
         dialog.export.click()
     mask = MaskSpec(MaskKind.PREFIX, 4, prefix=2) if fixed else None
     path = str(FOLDER / "decoder.onnx")
-    assert asked.args[0] == ExportJob(0, "decoder", path, "int8", mask, True)
+    assert asked.args[0] == ExportJob(0, "decoder", path, "int8", mask, None, True)
     assert not dialog.export.isEnabled()
     assert dialog.bar.isVisible()
 
@@ -94,15 +94,13 @@ def test_without_a_file_name_nothing_can_be_exported(dialog: ExportDialog) -> No
     assert not dialog.export.isEnabled()
 
 
-def test_an_encoder_decoder_takes_its_masks_as_inputs(dialog: ExportDialog) -> None:
-    source = MaskSpec(MaskKind.ENCODER_SELF, 3)
-    inputs = Inputs(
-        ((1, 2),),
-        MaskSpec(MaskKind.DECODER_SELF, 2),
-        ((1, 2, 3),),
-        source,
-        MaskSpec(MaskKind.CROSS, 2, source=3),
-    )
-    dialog.masks.setCurrentIndex(1)
+def test_of_an_encoder_decoder_both_masks_are_built_in(qtbot: QtBot, dialog: ExportDialog) -> None:
+    source = MaskSpec(MaskKind.ENCODER_SELF, 4, right_pad=(1,))
+    body = MaskSpec(MaskKind.DECODER_SELF, 2)
+    cross = MaskSpec(MaskKind.CROSS, 2, source=4, right_pad=(1,))
+    inputs = Inputs(((1, 2),), body, ((1, 2, 3, 0),), source, cross)
     dialog.set_choices(choices("encdec", inputs, 0), FOLDER)
-    assert dialog.masks.currentData() == "input"
+    dialog.masks.setCurrentIndex(1)
+    with qtbot.waitSignal(dialog.export_requested) as asked:
+        dialog.export.click()
+    assert (asked.args[0].mask, asked.args[0].source_mask) == (body, source)

@@ -217,3 +217,49 @@ def test_every_stack_of_an_encoder_decoder_has_stages(
     spec = session.controller.scene.masks[stack]
     assert found.mask.shape == (spec.length, spec.keys)
     assert found.output is not None
+
+
+def test_the_backends_run_the_mask_on_screen_and_follow_it(qtbot: QtBot, session: Session) -> None:
+    place = session.board.places["backends"]
+    with qtbot.waitSignal(session.workshop.answered, timeout=4 * WAIT) as told:
+        session.board.open("backends")
+    table = told.args[0].value
+    spec = session.controller.scene.inputs.mask
+    assert table.mask.shape == (spec.length, spec.keys)
+    assert {row.name for row in table.rows} >= {"SDPA, bool mask", "ONNX Runtime, opset 24"}
+    with qtbot.waitSignal(session.workshop.answered, timeout=4 * WAIT) as told:
+        session.controller.pick_family(Family.PREFIX)
+    spec = session.controller.scene.inputs.mask
+    assert told.args[0].value.mask.shape == (spec.length, spec.keys)
+    assert place.instrument._shown is told.args[0].value  # type: ignore[attr-defined]
+
+
+def test_what_lies_downstream_of_a_clicked_cell_is_shaded(qtbot: QtBot, session: Session) -> None:
+    flow = opened(qtbot, session, "flow")
+    assert isinstance(flow, Flow)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.window.mask_view.cell_clicked.emit((5, 2))
+    cone = flow._flow.canvas._cone[Stack.DECODER]
+    expected = np.zeros_like(cone)
+    expected[1:, 5] = True  # The query itself from the first layer on,
+    expected[2:, 6:] = True  # and from the second on all that may read it.
+    np.testing.assert_array_equal(cone, expected)
+    assert "whether query 5 may read key 2" in flow._flow.note.text()
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        flow._flow.node_clicked.emit(7)
+    assert flow._flow.canvas._cone == {}
+
+
+def test_a_cell_of_the_cross_mask_shades_the_target_alone(qtbot: QtBot, session: Session) -> None:
+    flow = opened(qtbot, session, "flow")
+    assert isinstance(flow, Flow)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER_DECODER)
+    session.window.stacks.stack_picked.emit(Stack.CROSS)
+    qtbot.waitUntil(lambda: not session.client.is_busy, timeout=WAIT)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.window.mask_view.cell_clicked.emit((1, 4))
+    cone = flow._flow.canvas._cone
+    assert not cone[Stack.ENCODER].any()
+    assert cone[Stack.DECODER][1:, 1].all()
+    assert not cone[Stack.DECODER][:, 0].any()

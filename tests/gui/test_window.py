@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui import Session
 from core.types import Family, MaskKind, RunResult, Stack
+from widgets.compare_view import CompareView
 
 WAIT = 60_000
 
@@ -216,3 +217,24 @@ def test_an_export_that_cannot_be_written_says_so(
         dialog.export.click()
     assert "missing" in dialog.sentence.text()
     assert dialog.export.isEnabled()
+
+
+def test_two_runs_stand_side_by_side_with_the_selection_of_the_window(
+    qtbot: QtBot, session: Session
+) -> None:
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.board.open("compare")
+    view = session.board.places["compare"].dock.findChild(CompareView)
+    assert "causal and prefix" in view.sentence.text()
+    where = view.squares[2].cell_rect((5, 2)).center().toPoint()
+    qtbot.mouseClick(view.squares[2], Qt.MouseButton.LeftButton, pos=where)
+    assert session.controller.state.cell == (5, 2)
+    assert session.window.mask_view.selected == (5, 2)
+    session.controller.update(replace(session.controller.state, cell=(9, 4)))
+    assert view.squares[0].selected == (9, 4)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        qtbot.mouseClick(view.pin, Qt.MouseButton.LeftButton)
+    assert "part nowhere" in view.sentence.text()
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.controller.update(replace(session.controller.state, window=3))
+    assert "pinned and this view part first in decoder layer 1" in view.sentence.text()

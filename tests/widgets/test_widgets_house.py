@@ -24,8 +24,10 @@ from widgets import palette
 ROOT = Path(__file__).parents[2]
 DEMOS = [
     "attention_view",
+    "backend_table",
     "cache_slots",
     "check_list",
+    "compare_view",
     "figure_view",
     "flow_view",
     "job_bar",

@@ -11,9 +11,12 @@ import pytest
 
 from core import paths
 from core.export.store import kept
+from core.types import MaskKind, MaskSpec
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = ("--text", "The cat sat")
+PAIR = ("export", "encdec", "a.onnx", "--fixed-mask", "decoder-self", "--length", "3")
+PAIR += ("--source", "5")
 TWO_TEXTS = ("--text", "Tom <extra_id_0>.", "--target", "<extra_id_0>")
 
 
@@ -157,6 +160,24 @@ def test_a_fixed_mask_and_half_precision(maskscope, tmp_path):
 
 
 @pytest.mark.usefixtures("models")
+def test_the_fixed_masks_of_an_encoder_decoder(maskscope, tmp_path):
+    from core.export.files import read_header
+
+    outcome = maskscope(*PAIR, "--source-right-pad", "2", "--left-pad", "1", "--window", "3")
+    assert outcome.code == 0, outcome
+    assert outcome.out.startswith(
+        "wrote a.onnx (float32), with a.tokenizer.json\nparity PASS in 20"
+    )
+    assert not list(tmp_path.glob("a.*coder.onnx"))
+    header = read_header(tmp_path / "a.onnx")
+    assert header.mask == MaskSpec(MaskKind.DECODER_SELF, 3, left_pad=(1,), window=3)
+    assert header.source_mask == MaskSpec(MaskKind.ENCODER_SELF, 5, right_pad=(2,), window=3)
+    assert header.cross_mask == MaskSpec(MaskKind.CROSS, 3, source=5, right_pad=(2,))
+    outcome = maskscope("export", "--verify", "a.onnx", "--model", "encdec")
+    assert outcome.out.startswith("parity PASS in 20 cases")
+
+
+@pytest.mark.usefixtures("models")
 def test_weights_of_8_bits_are_said_to_be_lossy(maskscope):
     outcome = maskscope("export", "decoder", "a.onnx", "--int8")
     assert outcome.code == 0, outcome
@@ -189,8 +210,17 @@ def test_no_verify_writes_no_report(maskscope, tmp_path):
         (("export", "decoder", "a.onnx", "--fixed-mask", "causal"), "needs --length"),
         (
             ("export", "encdec", "a.onnx", "--fixed-mask", "causal", "--length", "3"),
-            "not an encoder-decoder",
+            "mask is causal, but must be decoder-self for encdec",
         ),
+        (
+            ("export", "decoder", "a.onnx", "--fixed-mask", "decoder-self", "--length", "3"),
+            "mask is decoder-self, but must be bidirectional or causal or prefix for decoder",
+        ),
+        (PAIR[:7], "of an encoder-decoder needs --source, its tokens"),
+        ((*PAIR, "--documents", "3"), "an encoder-decoder packs none"),
+        ((*PAIR, "--source-left-pad", "9"), "left_pad is 9, but must be between 0 and 4"),
+        (("export", "encdec", "a.onnx", "--source", "3"), "with a --fixed-mask reads"),
+        (("export", "encdec", "a.onnx", "--source-left-pad", "1"), "with a --fixed-mask reads"),
         (
             ("export", "decoder", "a.onnx", "--fixed-mask", "causal", "--length", "99"),
             "99 tokens, but the model has 96 positions",

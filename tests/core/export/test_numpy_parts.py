@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.export.arrays import likeliest, pattern
+from core.export.buffers import Buffers
 from core.export.chance import distribution, draw
 from core.model.attention import attend_traced
+from core.model.config import ModelConfig
 from core.run import sampling as torch_sampling
-from core.types import Sampling
+from core.types import Family, MaskKind, Sampling
 
 samplings = st.builds(
     Sampling,
@@ -67,3 +69,20 @@ def test_the_likeliest_come_first_and_equals_in_order() -> None:
     assert ids.dtype == np.int32
     assert probabilities.sum() == pytest.approx(1)
     assert likeliest(logits, 2)[0].shape == (1, 2)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 700), st.integers(1, 200))
+def test_buffers_grow_by_little_and_lose_nothing(length: int, more: int) -> None:
+    config = ModelConfig(Family.DECODER, (MaskKind.CAUSAL,), width=4, layers=1, heads=2, kv_heads=1)
+    buffers = Buffers(config, 2, dtype="float32", device="cpu")
+    buffers.reserve(length)
+    buffers.length = length
+    before = np.random.default_rng(length).random((2, 1, length, 2), np.float32)
+    buffers.filled(0)[:] = before
+    buffers.reserve(length + more)
+    assert length + more <= buffers.capacity < length + more + max(32, (length + more) // 8)
+    np.testing.assert_array_equal(buffers.filled(0), before)
+    buffers.length = buffers.capacity
+    assert not buffers.filled(0)[:, :, length:].any()
+    assert not buffers.filled(1).any()

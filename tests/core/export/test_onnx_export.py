@@ -18,6 +18,7 @@ from core.export.onnx_export import ExportError, export
 from core.export.ort_engine import OrtEngine
 from core.mask.dense import dense
 from core.mask.padding import position_ids
+from core.mask.reference import reference_mask, reference_positions
 from core.model.transformer import Transformer
 from core.paths import TOKENIZER
 from core.run.cancel import Cancelled, CancelToken
@@ -240,6 +241,47 @@ def test_a_fixed_mask_cannot_be_run_under_another(fixed) -> None:
         OrtEngine().model(str(fixed[0]))
 
 
+OWN = MaskSpec(MaskKind.DECODER_SELF, 6, left_pad=(2,), window=3)
+SOURCE = MaskSpec(MaskKind.ENCODER_SELF, 8, left_pad=(1,), right_pad=(2,), window=4)
+
+
+@pytest.fixture(scope="module")
+def fixed_pair(models, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("pair") / "pair.onnx"
+    export(models["encdec"], out, fixed_mask=OWN, source_mask=SOURCE)
+    return out
+
+
+def test_the_fixed_masks_of_an_encoder_decoder_leave_two_texts(fixed_pair, models) -> None:
+    """Against the model itself, which is given the three masks as loops make them."""
+    session = onnxruntime.InferenceSession(fixed_pair)
+    shapes = {i.name: i.shape for i in session.get_inputs()}
+    assert shapes == {"source_ids": ["batch", 8], "input_ids": ["batch", 6]}
+    rng = np.random.default_rng(0)
+    read, rows = rng.integers(0, V, (3, 8)), rng.integers(0, V, (3, 6))
+    (found,) = session.run(None, {"source_ids": read, "input_ids": rows})
+    own, source = (torch.from_numpy(reference_mask(spec))[:, None] for spec in (OWN, SOURCE))
+    cross = torch.zeros(1, 1, 6, 8, dtype=torch.bool)
+    cross[..., 1:6] = True
+    with torch.inference_mode():
+        positions = (torch.from_numpy(reference_positions(spec)) for spec in (OWN, SOURCE))
+        own_positions, source_positions = positions
+        model = models["encdec"]
+        cache = model.encode(torch.from_numpy(read), source_positions, source)
+        wanted = model(torch.from_numpy(rows), own_positions, own, cache, cross)
+    assert np.abs(found - wanted.numpy()).max() < 5e-5
+
+
+def test_the_header_keeps_all_three_masks(fixed_pair) -> None:
+    header = read_header(fixed_pair)
+    assert (header.part, header.mask, header.source_mask) == (Part.FIXED, OWN, SOURCE)
+    cross = MaskSpec(MaskKind.CROSS, 6, source=8, left_pad=(1,), right_pad=(2,))
+    assert header.cross_mask == cross
+    assert find(fixed_pair)[1] == header
+    with pytest.raises(ValueError, match="has its mask built in"):
+        OrtEngine().model(str(fixed_pair))
+
+
 CAUSAL = MaskSpec(MaskKind.CAUSAL, 4)
 
 
@@ -249,7 +291,14 @@ CAUSAL = MaskSpec(MaskKind.CAUSAL, 4)
         ("decoder", {"dtype": "bfloat16"}, "dtype is 'bfloat16', but must be one of float32"),
         ("decoder", {"opset": 18}, "opset is 18, but must be 24 or 25"),
         ("decoder", {"opset": 26}, "opset is 26"),
-        ("encdec", {"fixed_mask": CAUSAL}, "not an encoder-decoder"),
+        ("encdec", {"fixed_mask": CAUSAL}, "needs source_mask beside it"),
+        ("decoder", {"fixed_mask": CAUSAL, "source_mask": CAUSAL}, "an encoder-decoder alone"),
+        ("encdec", {"source_mask": CAUSAL}, "source_mask goes with fixed_mask"),
+        (
+            "encdec",
+            {"fixed_mask": CAUSAL, "source_mask": MaskSpec(MaskKind.ENCODER_SELF, 151)},
+            "has 151 tokens, but the model has 150 posi",
+        ),
         ("decoder", {"fixed_mask": MaskSpec(MaskKind.CAUSAL, 2, past=1)}, "without past"),
         ("decoder", {"fixed_mask": MaskSpec(MaskKind.CROSS, 2, source=3)}, "self-attention"),
         ("decoder", {"fixed_mask": MaskSpec(MaskKind.CAUSAL, 151)}, "but the model has 150 posi"),

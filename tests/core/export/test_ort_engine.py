@@ -120,7 +120,7 @@ def events(runs, name: str, given: Inputs, sampling: Sampling, count: int) -> li
 
 @generators
 def test_greedy_text_is_that_of_torch(engine, onnx_engine, name) -> None:
-    """Sixty tokens: the buffers are doubled on the way."""
+    """Sixty tokens: the buffers grow on the way."""
     given = prompt_of(name, 9, rows=2, left_pad=(0, 2), right_pad=(0, 1))
     for row in (0, 1):
         asked = GenerateRequest(request(name, given, row=row), max_new_tokens=60)

@@ -231,3 +231,23 @@ def test_a_fixed_mask_is_compared_on_random_ids(models, tmp_path) -> None:
     mask.CopyFrom(numpy_helper.from_array(~numpy_helper.to_array(mask), mask.name))
     onnx.save(model, out)
     failed(models["encoder"], out)
+
+
+def test_each_fixed_mask_of_an_encoder_decoder_is_compared(models, tmp_path) -> None:
+    """Three masks of three sizes; with any of them inverted the parity fails."""
+    out = tmp_path / "fixed.onnx"
+    source = MaskSpec(MaskKind.ENCODER_SELF, 7, right_pad=(2,))
+    own = MaskSpec(MaskKind.DECODER_SELF, 5, left_pad=(1,))
+    export(models["encdec"], out, fixed_mask=own, source_mask=source)
+    report = verify(models["encdec"], out)
+    assert report.passed, report.sentence()
+    assert len(report.cases) >= 20
+    model = onnx.load(out)
+    masks = [w for w in model.graph.initializer if w.data_type == onnx.TensorProto.BOOL]
+    assert sorted(tuple(mask.dims[2:]) for mask in masks) == [(5, 5), (5, 7), (7, 7)]
+    for mask in masks:
+        right = numpy_helper.to_array(mask)
+        mask.CopyFrom(numpy_helper.from_array(~right, mask.name))
+        onnx.save(model, out)
+        failed(models["encdec"], out)
+        mask.CopyFrom(numpy_helper.from_array(right, mask.name))

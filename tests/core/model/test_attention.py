@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from core.mask.reference import reference_attention
-from core.model.attention import Attention, attend, attend_traced
+from core.model.attention import Attention, attend, attend_late, attend_traced
 from core.model.config import ModelConfig
 from core.types import Family, MaskKind
 
@@ -172,3 +172,16 @@ def test_shared_keys_and_values_are_repeated_ones(traced: bool, kv_heads: int, c
         return mixed
 
     torch.testing.assert_close(output(grouped), output(plain), atol=1e-6, rtol=1e-5)
+
+
+def test_masking_late_leaves_a_sum_below_one() -> None:
+    """Scores ln 2, 0, 0 with the third key closed: 1/2, 1/4, 0 where 2/3, 1/3, 0 is right."""
+    query, key = torch.tensor([[[[math.log(2)]]]]), torch.tensor([[[[1.0], [0.0], [0.0]]]])
+    value = torch.tensor([[[[2.0, 0.0], [0.0, 2.0], [4.0, 4.0]]]])
+    mask = torch.tensor([True, True, False])
+    output, trace = attend_late(query, key, value, mask)
+    assert torch.allclose(trace.pattern.flatten(), torch.tensor([1 / 2, 1 / 4, 0.0]))
+    assert torch.allclose(output.flatten(), torch.tensor([1.0, 1 / 2]))
+    output, trace = attend_traced(query, key, value, mask)
+    assert torch.allclose(trace.pattern.flatten(), torch.tensor([2 / 3, 1 / 3, 0.0]))
+    assert torch.allclose(output.flatten(), torch.tensor([4 / 3, 2 / 3]))

@@ -12,9 +12,10 @@ from run_cases import GENERATORS, MODELS, inputs, request
 from core.checkpoints import bundled
 from core.run.checks.run import check
 from core.run.checks.torch_subject import TorchSubject
+from core.run.compare import compare
 from core.run.engine import Engine
 from core.run.flow import flow
-from core.types import FlowJob, GenerateRequest, Inputs, Sampling
+from core.types import CompareJob, FlowJob, GenerateRequest, Inputs, Sampling, Side
 
 pytestmark = [
     pytest.mark.gpu,
@@ -76,3 +77,13 @@ def test_the_checks_pass_on_the_gpu(folder, name):
     model = bundled.load(name, folder).to("cuda")
     report = check(TorchSubject(model, name), case(name))
     assert report.passed, report.checks
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("fault", [{}, {"positions": False}, {"mask_after_softmax": True}], ids=str)
+def test_cpu_and_gpu_side_by_side_part_nowhere(engine: Engine, name: str, fault) -> None:
+    run = request(name, case(name), row=1)
+    sides = (Side(d, replace(run, device=d), **fault) for d in ("cpu", "cuda"))
+    found = compare(lambda run: engine, CompareJob(1, *sides, run.head))
+    assert found.first is None
+    assert all(levels.relative.max() < 1e-3 for levels in found.levels.values())

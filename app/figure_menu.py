@@ -1,0 +1,84 @@
+"""File ▸ Export figure…: what is on screen goes to the dialog that makes a figure of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from app.controller import Controller
+from app.instruments.board import Board
+from app.main_window import MainWindow
+from app.scene import Scene
+from core.text.tokenizer import Tokenizer
+from core.types import StepEvent
+
+if TYPE_CHECKING:
+    from app.figure_dialog import FigureDialog
+    from app.figure_views import Shown
+    from core.figure.style import Style
+    from core.types.figure import Figure
+
+
+class FigureMenu(QObject):
+    """Owns the dialog, and remembers the steps of the last generation for it."""
+
+    def __init__(
+        self, window: MainWindow, controller: Controller, board: Board, words: Tokenizer
+    ) -> None:
+        super().__init__(window)
+        self._window, self._controller, self._board, self._words = window, controller, board, words
+        self._generated: tuple[Scene, tuple[StepEvent, ...]] | None = None
+        self._start = controller.scene
+        """What is read when tokens are generated next."""
+        self._shown: Shown | None = None
+        self.dialog: FigureDialog | None = None
+        controller.asking.connect(self._on_engine_asked)
+        controller.client.step_arrived.connect(self._on_step_arrived)
+
+    @Slot()
+    def _on_engine_asked(self) -> None:
+        self._start = self._controller.scene
+
+    @Slot(object)
+    def _on_step_arrived(self, event: StepEvent) -> None:
+        if event.step == 0:
+            self._generated = self._start, (event,)
+        elif self._generated is not None:
+            self._generated = self._generated[0], (*self._generated[1], event)
+
+    def shown(self) -> Shown:
+        """What is on screen now; what an older view was answered is left out."""
+        from app.figure_views import Shown
+
+        controller = self._controller
+        view = controller.view
+        return Shown(
+            self._words,
+            controller.scene,
+            controller.state.stack,
+            controller.head if view else None,
+            view.result.maps if view else (),
+            self._generated,
+            self._board.answers(),
+            self._board.flow_method,
+        )
+
+    @Slot()
+    def open(self) -> None:
+        """Show the dialog for what is on screen; an open one is made anew."""
+        from app.figure_dialog import FigureDialog  # A fifth of a second: not at the start.
+        from app.figure_views import available
+
+        if self.dialog is not None:
+            self.dialog.close()
+            self.dialog.deleteLater()
+        self._shown = self.shown()
+        self.dialog = FigureDialog(self._draw, available(self._shown), self._window)
+        self.dialog.show()
+
+    def _draw(self, name: str, style: Style) -> Figure:
+        from app.figure_views import VIEWS
+
+        assert self._shown is not None
+        return VIEWS[name].draw(self._shown, style)

@@ -1,0 +1,114 @@
+"""What of the window can be drawn as a figure now; a later view is a line in `VIEWS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from app import figures
+from app.scene import Scene
+from core.figure.style import Style
+from core.text.tokenizer import Tokenizer
+from core.types import (
+    AttentionMaps,
+    CheckReport,
+    FlowMethod,
+    FlowResult,
+    HeadPattern,
+    Stack,
+    StepEvent,
+)
+from core.types.figure import Figure
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Everything on screen that a figure can be made of; None or empty where it is not there."""
+
+    words: Tokenizer
+    scene: Scene
+    stack: Stack
+    head: HeadPattern | None = None
+    maps: tuple[AttentionMaps, ...] = ()
+    generated: tuple[Scene, tuple[StepEvent, ...]] | None = None
+    answers: dict[str, object] = field(default_factory=dict)
+    """The newest answer of each instrument that is open, by its name."""
+    method: FlowMethod = FlowMethod.ROLLOUT
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """A view that can be a figure: its title, whether it is there now, and what draws it."""
+
+    title: str
+    is_there: Callable[[Shown], bool]
+    draw: Callable[[Shown, Style], Figure]
+
+
+def _always(shown: Shown) -> bool:
+    return True
+
+
+def _mask(shown: Shown, style: Style) -> Figure:
+    return figures.mask_of(shown.scene, shown.stack, shown.words, style)
+
+
+def _has_head(shown: Shown) -> bool:
+    return shown.head is not None
+
+
+def _attention(shown: Shown, style: Style) -> Figure:
+    assert shown.head is not None
+    return figures.attention_of(shown.scene, shown.head, shown.words, style)
+
+
+def _has_heads(shown: Shown) -> bool:
+    return bool(shown.maps)
+
+
+def _heads(shown: Shown, style: Style) -> Figure:
+    return figures.heads_of(shown.scene, shown.maps, style)
+
+
+def _has_steps(shown: Shown) -> bool:
+    return shown.generated is not None and bool(shown.generated[1])
+
+
+def _steps(shown: Shown, style: Style) -> Figure:
+    assert shown.generated is not None
+    return figures.steps_of(*shown.generated, shown.words, style)
+
+
+def _has_flow(shown: Shown) -> bool:
+    return isinstance(shown.answers.get("flow"), FlowResult)
+
+
+def _flow(shown: Shown, style: Style) -> Figure:
+    result = shown.answers["flow"]
+    assert isinstance(result, FlowResult)
+    return figures.flow_of(shown.scene, result, shown.method, shown.words, style)
+
+
+def _has_report(shown: Shown) -> bool:
+    return isinstance(shown.answers.get("checks"), CheckReport)
+
+
+def _report(shown: Shown, style: Style) -> Figure:
+    report = shown.answers["checks"]
+    assert isinstance(report, CheckReport)
+    return figures.report_of(report, style)
+
+
+VIEWS: dict[str, Drawable] = {
+    "mask": Drawable("Mask", _always, _mask),
+    "attention": Drawable("Attention of the head", _has_head, _attention),
+    "heads": Drawable("All heads", _has_heads, _heads),
+    "steps": Drawable("Generation, step by step", _has_steps, _steps),
+    "flow": Drawable("Flow", _has_flow, _flow),
+    "report": Drawable("Check report", _has_report, _report),
+}
+
+
+def available(shown: Shown) -> list[tuple[str, str]]:
+    """Name and title of the views that have something to draw."""
+    return [(name, view.title) for name, view in VIEWS.items() if view.is_there(shown)]
