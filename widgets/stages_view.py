@@ -162,6 +162,16 @@ class StagesView(QWidget):
             grid.set_selected(None if name == "output" else cell)
         self._write()
 
+    def set_step(self, name: str) -> None:
+        """Show the step of that name where there is no room for all; an unknown one is left."""
+        if name in self.buttons:
+            self.buttons[name].setChecked(True)
+
+    @property
+    def step(self) -> str:
+        """The step that is chosen."""
+        return self._step
+
     def set_empty(self, sentence: str) -> None:
         """Show a sentence and no steps."""
         self._stages = None

@@ -24,8 +24,20 @@ from app.cli import (
 from app.cli.values import Parser
 
 PARTS = (
-    *(mask, models, run, generate, check, flow, stages, compare, cost),
-    *(figure, export, backends, tour, doctor),
+    mask,
+    models,
+    run,
+    generate,
+    check,
+    flow,
+    stages,
+    compare,
+    cost,
+    figure,
+    export,
+    backends,
+    tour,
+    doctor,
 )
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.

@@ -38,6 +38,7 @@ class Cost(Instrument):
         self._view: View | None = None
         self._shown: tuple[ModelSizes, Workload] | None = None
         self._is_own = False
+        self._drawn = Quantity.FLOPS, ""
         self._plot: CostPlot = CostPlot()
         self._plot.question_changed.connect(self._on_question_changed)
         self._plot.reset_requested.connect(self._on_reset_requested)
@@ -55,7 +56,7 @@ class Cost(Instrument):
             self._plot.set_sentence(str(error))
             return
         if sizes != self._shown:
-            self._draw(*sizes, self._plot.drawn, self._plot.letter)
+            self._draw(*sizes)
 
     def job(self, view: View) -> MeasureJob:
         """Time the model on screen."""
@@ -74,19 +75,34 @@ class Cost(Instrument):
         """Say that something is measured."""
         self._plot.set_sentence("Measuring…")
 
-    def _draw(self, model: ModelSizes, load: Workload, quantity: Quantity, axis: str) -> None:
+    def remember(self) -> dict[str, str]:
+        """What is drawn against which letter."""
+        quantity, axis = self._drawn
+        return {"quantity": quantity.value, "axis": axis}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """What is drawn against which letter."""
+        if settings.get("quantity") in [quantity.value for quantity in Quantity]:
+            self._drawn = Quantity(settings["quantity"]), settings.get("axis", "")
+            if self._shown is not None:
+                self._draw(*self._shown)
+
+    def _draw(self, model: ModelSizes, load: Workload) -> None:
+        """Show a cost; what it has not, or no such axis, is replaced by what it has."""
         self._shown = model, load
+        quantity, axis = self._drawn
         found = cost(model, load)
         if not found.tallies[quantity].terms:
             quantity = Quantity.FLOPS
         offered = axes(quantity, model)
-        axis = axis if axis in offered and axis else offered[0]
+        axis = axis if axis and axis in offered else offered[0]
         self._plot.set_cost(found, sweep(found, quantity, axis), offered, own=self._is_own)
 
     @Slot(object)
     def _on_question_changed(self, question: CostQuestion) -> None:
         self._is_own = self._is_own or (question.model, question.load) != self._shown
-        self._draw(question.model, question.load, question.quantity, question.axis)
+        self._drawn = question.quantity, question.axis
+        self._draw(question.model, question.load)
 
     @Slot()
     def _on_reset_requested(self) -> None:

@@ -56,6 +56,14 @@ class Stages(Instrument):
         if not self._is_example:
             self._stages.set_empty(sentence)
 
+    def remember(self) -> dict[str, str]:
+        """The step that is shown where there is no room for all."""
+        return {"step": self._stages.step}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """The step that is shown where there is no room for all."""
+        self._stages.set_step(settings.get("step", ""))
+
     @property
     def _is_example(self) -> bool:
         return self._stages.example.isChecked()

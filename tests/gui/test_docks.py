@@ -158,6 +158,11 @@ def test_cost_follows_the_view_until_a_size_is_changed(qtbot: QtBot, session: Se
     assert fields["batch"].value() == 1
     assert fields["encoder_layers"].value() == 0
     assert session.workshop.pid is None
+    cost.restore({"quantity": "score_bytes", "axis": "B"})
+    assert cost.remember() == {"quantity": "score_bytes", "axis": "B"}
+    assert (cost._plot.drawn.value, cost._plot.letter) == ("score_bytes", "B")
+    cost.restore({"quantity": "colour"})
+    assert cost.remember() == {"quantity": "score_bytes", "axis": "B"}
 
 
 def test_measuring_can_be_stopped_and_keeps_what_is_drawn(qtbot: QtBot, session: Session) -> None:
@@ -197,6 +202,9 @@ def test_stages_follow_head_and_cell_and_leave_the_example_again(
     stages._stages.example.click()
     assert stages._stages.stages is found
     assert asked == []
+    for step in ("output", "nonsense"):
+        stages.restore({"step": step})
+        assert stages.remember() == {"step": "output"}
 
 
 @pytest.mark.parametrize("stack", list(Stack))
