@@ -19,7 +19,9 @@ from core.run.contract import Runs
 from core.run.embeddings import embeddings
 from core.run.engine import Engine
 from core.run.flow import flow
+from core.run.measure import measure
 from core.run.objectives import objective
+from core.run.stages import stages
 from core.types import (
     BackendsJob,
     CheckJob,
@@ -28,8 +30,10 @@ from core.types import (
     ExportJob,
     FlowJob,
     Job,
+    MeasureJob,
     ObjectiveJob,
     RunRequest,
+    StagesJob,
 )
 
 Progress = Callable[[str, float], None]
@@ -89,6 +93,10 @@ class Engines:
             subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row
             return check(subject, inputs, row, names=job.names, progress=progress, cancel=cancel)
+        if isinstance(job, MeasureJob):
+            return measure(self.of(job.run, progress, cancel), job, cancel, progress)
+        if isinstance(job, StagesJob):
+            return stages(self.of(job.run, progress, cancel), job, cancel)
         if isinstance(job, CompareJob):
             engine_of = partial(self._engine, progress=progress, cancel=cancel)
             return compare(engine_of, job, cancel, progress)

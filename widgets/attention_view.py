@@ -246,10 +246,10 @@ def _weight_text(value: float) -> str:
 
 
 def _pooled_rows(peaks: NDArray[np.float32], down: AxisMap) -> NDArray[np.float32]:
-    pooled: NDArray[np.float32] = np.maximum.reduceat(
+    most: NDArray[np.float32] = np.maximum.reduceat(
         peaks[down.first : down.last], down.edges()[:-1] - down.first
     )
-    return pooled
+    return most
 
 
 def make_demo() -> QWidget:

@@ -1,7 +1,7 @@
 """Numbers along the text as curves: one point a query, all in one unit.
 
-The only user of pyqtgraph, whose import takes half a second: import this module when the plot is
-first asked for, not at the start.
+Uses pyqtgraph, whose import takes half a second: import this module when the plot is first asked
+for, not at the start.
 """
 
 from __future__ import annotations

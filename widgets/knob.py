@@ -17,10 +17,11 @@ class _CalmSlider(QSlider):
             event.ignore()
 
 
-class _CalmSpinBox(QSpinBox):
+class CalmSpinBox(QSpinBox):
     """A spin box that leaves the wheel to the scroll area until it has the focus."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Qt: turn only what is in use."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:
@@ -42,7 +43,7 @@ class Knob(QWidget):
     ) -> None:
         super().__init__(parent)
         self._label = QLabel(name)
-        self._spin = _CalmSpinBox()
+        self._spin = CalmSpinBox()
         self._slider = _CalmSlider(Qt.Orientation.Horizontal)
         self._spin.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -18,9 +18,11 @@ from core.types import Family, MaskKind, ModelCard
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
-def add_reading(parser: argparse.ArgumentParser, *, text_needed: bool = True) -> None:
+def add_reading(
+    parser: argparse.ArgumentParser, *, text_needed: bool = True, model_needed: bool = True
+) -> None:
     """Add the options that say which model reads what, under which mask, and on what."""
-    add_texts(parser, text_needed=text_needed)
+    add_texts(parser, text_needed=text_needed, model_needed=model_needed)
     add_shape(parser)
     add_engine(parser)
 

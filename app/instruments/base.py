@@ -1,4 +1,7 @@
-"""What every instrument is: a dock that asks the engine about the view and shows the answer."""
+"""What every instrument is: a dock that asks the engine about the view and shows the answer.
+
+What needs no engine is shown at once, by `Instrument.look`.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,9 @@ class Instrument(QObject):
     def make(self) -> QWidget:
         """The content of the dock, made when it is first shown."""
         raise NotImplementedError
+
+    def look(self, view: View) -> None:
+        """The view is another one: show what can be told without the engine."""
 
     def job(self, view: View) -> Job | str:
         """What to ask about a view, with generation 0; a sentence where there is nothing to ask."""

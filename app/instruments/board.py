@@ -133,6 +133,7 @@ class Board(QObject):
             return
         if not place.is_made:
             self._make(place)
+        self._look(place)
         if place.instrument.follows:
             self._ask(place)
 
@@ -152,6 +153,11 @@ class Board(QObject):
         self._window.give_room(place.dock)
 
     # -- asking
+
+    def _look(self, place: _Place) -> None:
+        view = self._controller.view
+        if view is not None:
+            place.instrument.look(view)
 
     def _ask(self, place: _Place, *, again: bool = False) -> None:
         """Ask about the view if the question is a new one."""
@@ -176,8 +182,10 @@ class Board(QObject):
     @Slot()
     def _on_view_shown(self) -> None:
         for place in self.places.values():
-            if place.instrument.follows and self._is_open(place):
-                self._ask(place)
+            if self._is_open(place):
+                self._look(place)
+                if place.instrument.follows:
+                    self._ask(place)
 
     @Slot()
     def _on_view_asked(self) -> None:

@@ -26,6 +26,11 @@ class Seen:
     keys: list[Floats]
     mask: NDArray[np.bool_]
 
+    @property
+    def heads(self) -> int:
+        """Query heads of a layer."""
+        return int(self.queries[0].shape[1])
+
     def pattern(self, layer: int, row: int) -> NDArray[np.float32]:
         """The weights of a layer for one batch row, float32 ``[H, Tq, S]``, computed now."""
         return pattern(self.queries[layer][row], self.keys[layer][row], self.mask[row])
@@ -92,6 +97,11 @@ class OrtModel:
     def device(self) -> str:
         """Where its tensors are: "cuda" or "cpu"."""
         return on_device(self._session)
+
+    @property
+    def threads(self) -> int:
+        """Threads of the CPU that one operator may use."""
+        return int(self._session.get_session_options().intra_op_num_threads)
 
     def begin(
         self, batch: int, source: Source | None = None, cancel: CancelToken | None = None

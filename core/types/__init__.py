@@ -11,6 +11,18 @@ columns, ``V`` vocabulary entries.
 from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.compare import MOVED, CompareJob, Comparison, Levels, Side
+from core.types.cost import (
+    Cost,
+    CostCurves,
+    Measured,
+    MeasuredPoint,
+    MeasureJob,
+    ModelSizes,
+    Quantity,
+    Tally,
+    Term,
+    Workload,
+)
 from core.types.embeddings import EmbeddingsJob, EmbeddingsView, Pooling
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
@@ -37,6 +49,7 @@ from core.types.messages import (
 )
 from core.types.models import Family, HeadRef, ModelCard, Stack
 from core.types.objectives import MASK_RATE, Noise, Objective, ObjectiveJob, ObjectiveView, Shift
+from core.types.stages import Stages, StagesJob
 
 __all__ = [
     "BOUNDS",
@@ -54,6 +67,8 @@ __all__ = [
     "CheckReport",
     "CompareJob",
     "Comparison",
+    "Cost",
+    "CostCurves",
     "EmbeddingsJob",
     "EmbeddingsView",
     "ExportJob",
@@ -74,7 +89,11 @@ __all__ = [
     "Levels",
     "MaskKind",
     "MaskSpec",
+    "MeasureJob",
+    "Measured",
+    "MeasuredPoint",
     "ModelCard",
+    "ModelSizes",
     "Noise",
     "Objective",
     "ObjectiveJob",
@@ -84,6 +103,7 @@ __all__ = [
     "Place",
     "Pooling",
     "Progress",
+    "Quantity",
     "Reason",
     "RunRequest",
     "RunResult",
@@ -91,6 +111,11 @@ __all__ = [
     "Shift",
     "Side",
     "Stack",
+    "Stages",
+    "StagesJob",
     "StepEvent",
+    "Tally",
+    "Term",
     "Verdict",
+    "Workload",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -10,11 +12,15 @@ from pytestqt.qtbot import QtBot
 
 from app.gui import Session
 from app.instruments.checks import Checks
+from app.instruments.cost import Cost
 from app.instruments.embeddings import Embeddings
 from app.instruments.flow import Flow
 from app.instruments.objectives import Objectives
+from app.instruments.stages import Stages
 from core.types import Family, FlowMethod, FlowResult, HeadRef, Objective, Place, Stack, Verdict
 from tests.gui.conftest import WAIT
+
+HEAD = HeadRef(Stack.DECODER, 2, 1)
 
 
 def opened(qtbot: QtBot, session: Session, name: str) -> object:
@@ -131,6 +137,96 @@ def test_the_mask_follows_while_verify_works(qtbot: QtBot, session: Session) -> 
     assert np.isfinite(answer.top_probs).all()
     with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
         place.client.cancel(place.generation)
+
+
+def test_cost_follows_the_view_until_a_size_is_changed(qtbot: QtBot, session: Session) -> None:
+    session.board.open("cost")
+    cost = session.board.places["cost"].instrument
+    assert isinstance(cost, Cost)
+    fields = cost._plot.form.fields
+    assert fields["length"].value() == session.controller.scene.inputs.mask.length
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER_DECODER)
+    inputs = session.controller.scene.inputs
+    assert inputs.source_mask is not None
+    assert fields["encoder_layers"].value() == 3
+    assert fields["source"].value() == inputs.source_mask.length
+    fields["batch"].setValue(64)
+    assert cost._plot.reset.isEnabled()
+    with qtbot.waitSignal(session.client.finished, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER)
+    assert fields["batch"].value() == 64
+    cost._plot.reset.click()
+    assert fields["batch"].value() == 1
+    assert fields["encoder_layers"].value() == 0
+    assert session.workshop.pid is None
+    cost.restore({"quantity": "score_bytes", "axis": "B"})
+    assert cost.remember() == {"quantity": "score_bytes", "axis": "B"}
+    assert (cost._plot.drawn.value, cost._plot.letter) == ("score_bytes", "B")
+    cost.restore({"quantity": "colour"})
+    assert cost.remember() == {"quantity": "score_bytes", "axis": "B"}
+
+
+def test_measuring_can_be_stopped_and_keeps_what_is_drawn(qtbot: QtBot, session: Session) -> None:
+    session.board.open("cost")
+    place = session.board.places["cost"]
+    cost = place.instrument
+    assert isinstance(cost, Cost)
+    cost._plot.measure.click()
+    with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
+        place.client.cancel(place.generation)
+    assert cost._plot.measured is None
+    assert "Stopped." in cost._plot.said.text()
+    assert cost._plot.plot.names
+
+
+def test_stages_follow_head_and_cell_and_leave_the_example_again(
+    qtbot: QtBot, session: Session
+) -> None:
+    stages = opened(qtbot, session, "stages")
+    assert isinstance(stages, Stages)
+    shown = stages._stages.stages
+    assert shown is not None
+    pattern = session.window.attention_view._pattern
+    np.testing.assert_allclose(shown.weights, pattern, atol=1e-5)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.controller.update(replace(session.controller.state, head=HEAD))
+    found = stages._stages.stages
+    assert found is not None
+    assert found.head == HEAD
+    asked: list[object] = []
+    session.client.answered.connect(asked.append)
+    stages._stages.grids["softmax"].cell_clicked.emit((4, 2))
+    assert session.controller.state.cell == (4, 2)
+    assert dict(found.equation(4, ["?"] * 16))["scores"] in stages._stages.equation.toPlainText()
+    stages._stages.example.click()
+    assert "[2/3, 1/3, 0]" in stages._stages.equation.toPlainText()
+    stages._stages.example.click()
+    assert stages._stages.stages is found
+    assert asked == []
+    for step in ("output", "nonsense"):
+        stages.restore({"step": step})
+        assert stages.remember() == {"step": "output"}
+
+
+@pytest.mark.parametrize("stack", list(Stack))
+def test_every_stack_of_an_encoder_decoder_has_stages(
+    qtbot: QtBot, session: Session, stack: Stack
+) -> None:
+    stages = opened(qtbot, session, "stages")
+    assert isinstance(stages, Stages)
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.controller.pick_family(Family.ENCODER_DECODER)
+    if stack is not Stack.DECODER:
+        with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+            session.controller.update(
+                replace(session.controller.state, head=HeadRef(stack), cell=None)
+            )
+    found = stages._stages.stages
+    assert found is not None
+    spec = session.controller.scene.masks[stack]
+    assert found.mask.shape == (spec.length, spec.keys)
+    assert found.output is not None
 
 
 def test_the_backends_run_the_mask_on_screen_and_follow_it(qtbot: QtBot, session: Session) -> None:

@@ -1,0 +1,163 @@
+"""``maskscope cost``: what a model costs, as formulas with the numbers in."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.models import add_json
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
+from app.cli.values import whole
+from app.sizes import sizes_of_model
+from core.run.cost import cost
+from core.types import Cost, ModelSizes, Term, Workload
+from core.types.cost import LETTERS, TITLES, figure
+
+_HELP = """Tell what a model costs: parameters, FLOPs, score matrices, caches, and a generation.
+
+Of a model by its name, or of any sizes: --layers, --width and --heads, and what else there is.
+FLOPs are of a dense forward pass, multiplications and additions counted separately; a causal mask
+halves nothing there. Score bytes are of one layer. Caches are what --length tokens leave.
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "cost",
+        help="tell what a model costs, with the formulas",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("model", metavar="MODEL", nargs="?", help="a bundled model, or a FILE.onnx")
+    for name, low, what in (
+        ("layers", 1, "layers of the only stack, or of the decoder"),
+        ("width", 1, "features of a token"),
+        ("heads", 1, "query heads"),
+        ("kv-heads", 0, "key/value heads; default: as many as heads"),
+        ("head-width", 0, "features of a head; default: width / heads"),
+        ("ffn", 0, "features inside the FFN; default: 4 x width"),
+        ("vocab", 0, "entries of the vocabulary; default: none, without embedding and head"),
+        ("positions", 0, "learned positions; default: none"),
+        ("encoder-layers", 0, "layers of an encoder beside the decoder"),
+    ):
+        add(f"--{name}", type=whole(low), metavar="N", help=what)
+    add("--encoder", action="store_true", help="an encoder alone: nothing is cached")
+    add("--gated", action="store_true", help="the FFN has three matrices, as in SwiGLU")
+    add("--no-bias", action="store_true", help="no biases in attention and output")
+    work = "tokens of a pass; of an encoder-decoder those of the target"
+    add("--length", type=whole(1), default=512, metavar="T", help=f"{work}; default: 512")
+    add("--past", type=whole(0), default=0, metavar="N", help="cached tokens before the pass")
+    add("--batch", type=whole(1), default=1, metavar="B", help="batch rows")
+    add("--source", type=whole(1), metavar="S", help="source tokens; default: as --length")
+    add("--bytes", type=whole(1, 16), default=4, metavar="s", help="of a number; default: 4")
+    add("--prompt", type=whole(1), metavar="P", help="tokens to start from; default: as --length")
+    add("--generate", type=whole(0), default=128, metavar="G", help="tokens to add; default: 128")
+    add_json(parser)
+    parser.set_defaults(command=command)
+
+
+def command(args: argparse.Namespace) -> int:
+    """Work it out; print the tables, or write JSON."""
+    if args.json not in (None, STANDARD_OUTPUT):
+        check_target(args.json)
+    load = Workload(
+        length=args.length,
+        batch=args.batch,
+        past=args.past,
+        source=args.source or args.length,
+        bytes=args.bytes,
+        prompt=args.prompt or args.length,
+        generate=args.generate,
+    )
+    found = cost(_model(args), load)
+    if args.json is not None:
+        deliver(to_json(as_plain(found)), args.json)
+    else:
+        print(as_text(found))
+    return 0
+
+
+def _model(args: argparse.Namespace) -> ModelSizes:
+    """The named model, or one of the sizes that are given; never both."""
+    fields = ("layers", "width", "heads", "kv_heads", "head_width", "ffn", "positions")
+    given = {name: value for name in fields if (value := getattr(args, name)) is not None}
+    if args.vocab is not None:
+        given["vocabulary"] = args.vocab
+    if args.encoder_layers is not None:
+        given["encoder_layers"] = args.encoder_layers
+    flags = {"encoder": args.encoder, "gated": args.gated, "no_bias": args.no_bias}
+    if args.model is not None:
+        odd = [*given, *(name for name, on in flags.items() if on)]
+        if odd:
+            raise ValueError(
+                f"{odd[0]} is given, but {args.model} has sizes of its own; leave one out."
+            )
+        return sizes_of_model(args.model)
+    missing = [name for name in ("layers", "width", "heads") if name not in given]
+    if missing:
+        raise ValueError(
+            f"{' and '.join(missing)} must be given; or name a model that `maskscope models` lists."
+        )
+    bias = not args.no_bias
+    return ModelSizes(
+        **given,
+        encoder=args.encoder,
+        gated=args.gated,
+        attention_bias=bias,
+        output_bias=bias,
+    )
+
+
+def as_plain(found: Cost) -> dict[str, Any]:
+    """The content of a JSON file: every quantity by its parts with a total, then the formulas."""
+    plain: dict[str, Any] = {}
+    for quantity, tally in found.tallies.items():
+        values = {term.name.replace(" ", "_"): int(term.value) for term in tally.terms}
+        plain[quantity.value] = values | {"total": tally.total}
+    plain["facts"] = {term.name.replace(" ", "_"): term.value for term in found.facts}
+    plain["letters"] = found.letters
+    plain["formulas"] = [
+        {"quantity": tally.quantity.value} | _formula(term)
+        for tally in found.tallies.values()
+        for term in tally.terms
+    ] + [{"quantity": "facts"} | _formula(term) for term in found.facts]
+    return plain
+
+
+def _formula(term: Term) -> dict[str, Any]:
+    value = int(term.value) if term.value == int(term.value) else term.value
+    return {
+        "name": term.name,
+        "formula": term.formula,
+        "substituted": term.substituted,
+        "value": value,
+        "unit": term.unit,
+    }
+
+
+def as_text(found: Cost) -> str:
+    """What is printed: a table for each quantity, then what the letters stand for."""
+    blocks = []
+    for quantity, tally in found.tallies.items():
+        if tally.terms:
+            rows = [_row(term) for term in tally.terms]
+            rows.append(("total", figure(tally.total, tally.unit), f"= {tally.total:,}", ""))
+            blocks.append(table((TITLES[quantity], "", "formula", "with numbers"), rows))
+    facts = [_row(term) for term in found.facts]
+    blocks.append(table(("and", "", "formula", "with numbers"), facts))
+    if found.model.encoder:
+        blocks.append("An encoder caches nothing and generates nothing: it reads in one pass.")
+    used = "".join(term.formula for t in found.tallies.values() for term in t.terms)
+    used += "".join(term.formula for term in found.facts)
+    words = [
+        f"{letter} = {found.letters[letter]:,} {word}"
+        for letter, word in LETTERS.items()
+        if letter in used
+    ]
+    return "\n\n".join([*blocks, "\n".join(words)])
+
+
+def _row(term: Term) -> tuple[str, str, str, str]:
+    return term.name, term.figure(), f"= {term.formula}", f"= {term.substituted}"

@@ -1,0 +1,132 @@
+"""``maskscope stages``: one head step by step, with the numbers of one query."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.cli.models import add_json
+from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
+from app.cli.reading import engine, request
+from app.cli.values import whole
+from app.scene import Scene, scene
+from core.run.stages import EXAMPLE_KEYS, EXAMPLE_WORDS, example, stages
+from core.text.tokenizer import MASK
+from core.types import HeadRef, Stack, Stages, StagesJob
+
+_HELP = """Show what one head does with one query: its scores, the same over the root of the head's
+width, the mask, the softmax, and the values weighted by it.
+
+--example takes three keys whose numbers can be followed by hand, and shows what becomes of them if
+the mask is put on after the softmax.
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "stages",
+        help="show one head step by step",
+        description=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_reading(parser, text_needed=False, model_needed=False)
+    add = parser.add_argument
+    add("--layer", type=whole(1), default=1, metavar="N", help="the layer, from 1; default: 1")
+    add("--head", type=whole(1), default=1, metavar="N", help="the head, from 1; default: 1")
+    names = [stack.value for stack in Stack]
+    add("--stack", choices=names, help="the stack of an encoder-decoder; default: the decoder")
+    where = "the query row, from 0, counted after --past; default: the last token, or the [MASK]"
+    add("--query", type=whole(0), metavar="N", help=where)
+    add("--example", action="store_true", help="three keys and two features, without a model")
+    add_json(parser)
+    parser.set_defaults(command=command)
+
+
+def command(args: argparse.Namespace) -> int:
+    """Run once; print the steps of a query, or write all of them as JSON."""
+    if args.json not in (None, STANDARD_OUTPUT):
+        check_target(args.json)
+    if args.example:
+        if args.model is not None:
+            raise ValueError(f"{args.model} is given, but the example takes no model.")
+        found, keys, query, lines = example(), EXAMPLE_KEYS, 0, [EXAMPLE_WORDS]
+    else:
+        found, keys, query, lines = _of_a_model(args)
+    if args.json is not None:
+        deliver(to_json(as_plain(found, keys, query)), args.json)
+        return 0
+    steps = found.equation(query, keys)
+    width = max(len(name) for name, _ in steps)
+    rows = [f"{name.ljust(width)}  {line}" for name, line in steps]
+    notes = [f"note: {note}" for note in found.notes]
+    print("\n".join([*lines, *notes, "", *rows]))
+    return 0
+
+
+def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int, list[str]]:
+    if args.model is None or args.text is None:
+        raise ValueError("MODEL and --text must be given, or --example alone.")
+    state = view_state(args)
+    words = tokenizer(state.model)
+    shown = scene(state, words)
+    stack = state.stack if args.stack is None else Stack(args.stack)
+    if stack not in shown.masks:
+        there = " or ".join(known.value for known in shown.masks)
+        raise ValueError(f"stack is {stack.value}, but must be {there} for {state.model}.")
+    spec = shown.masks[stack]
+    query = _usual(shown, stack) if args.query is None else args.query
+    if query >= spec.length:
+        raise ValueError(f"query is {query}, but must be between 0 and {spec.length - 1}.")
+    head = HeadRef(stack, args.layer - 1, args.head - 1)
+    with engine(state.model, args.backend) as runs:
+        found = stages(runs, StagesJob(1, request(state, shown), head))
+    keys = tuple(words.pieces(shown.key_ids[stack]))
+    token = words.label(shown.query_ids[stack][query])
+    title = (
+        f"{state.model}, {stack.value} layer {args.layer}, head {args.head}:"
+        f" query {spec.past + query} {token!r}"
+    )
+    return found, keys, query, [title]
+
+
+def _usual(shown: Scene, stack: Stack) -> int:
+    """The query that is asked about most: the first gap to be filled, or the last token."""
+    spec, ids = shown.masks[stack], shown.query_ids[stack]
+    if stack is Stack.ENCODER:
+        return ids.index(MASK) if MASK in ids else spec.length - 1 - spec.right_pad[shown.row]
+    return shown.inputs.mask.length - 1 - shown.inputs.mask.right_pad[shown.row]
+
+
+def as_plain(found: Stages, keys: tuple[str, ...], query: int) -> dict[str, Any]:
+    """The content of a JSON file; a closed cell of ``masked`` is null, layer and head from 1."""
+    head = found.head
+    return {
+        "stack": head.stack.value,
+        "layer": head.layer + 1,
+        "head": head.head + 1,
+        "query": query,
+        "keys": list(keys),
+        "head_width": found.width,
+        "scores": _rows(found.scores),
+        "scaled": _rows(found.scaled),
+        "mask": found.mask.astype(int).tolist(),
+        "masked": _rows(found.masked),
+        "weights": _rows(found.weights),
+        "values": None if found.values is None else _rows(found.values),
+        "output": None if found.output is None else _rows(found.output),
+        "masked_too_late": {
+            "weights": _rows(found.late_weights),
+            "output": None if found.late_output is None else _rows(found.late_output),
+        },
+        "equation": dict(found.equation(query, keys)),
+        "notes": list(found.notes),
+    }
+
+
+def _rows(values: NDArray[np.float32]) -> list[list[float | None]]:
+    return [[round(v, 6) if np.isfinite(v) else None for v in row] for row in values.tolist()]

@@ -1,0 +1,126 @@
+"""The Cost dock: formulas with their numbers in, and what was measured on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
+
+from app.instruments.base import Instrument, View
+from app.sizes import sizes_of_model
+from core.run.cost import axes, cost, sweep
+from core.types import Measured, MeasureJob, ModelSizes, Quantity, Workload
+
+if TYPE_CHECKING:
+    from widgets.cost_plot import CostPlot, CostQuestion
+
+LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""What is measured, as far as a model has positions."""
+GENERATED = 64
+"""Tokens that a generation of the view is taken to add."""
+
+
+class Cost(Instrument):
+    """Follows the view by arithmetic alone, until a size is changed; measures when asked to."""
+
+    name = "cost"
+    title = "Cost"
+    tip = "Parameters, FLOPs, score matrices and caches against any size; timed here on request"
+    shortcut = "Ctrl+Shift+O"
+    follows = False
+    long = True
+
+    def make(self) -> QWidget:
+        """Fields, curves and formulas."""
+        from widgets.cost_plot import CostPlot  # Half a second: not at the start.
+
+        self._view: View | None = None
+        self._shown: tuple[ModelSizes, Workload] | None = None
+        self._is_own = False
+        self._drawn = Quantity.FLOPS, ""
+        self._plot: CostPlot = CostPlot()
+        self._plot.question_changed.connect(self._on_question_changed)
+        self._plot.reset_requested.connect(self._on_reset_requested)
+        self._plot.measure_requested.connect(self.asked)
+        return self._plot
+
+    def look(self, view: View) -> None:
+        """Work out what the model and the text on screen cost, unless other sizes are shown."""
+        self._view = view
+        if self._is_own:
+            return
+        try:
+            sizes = sizes_of_model(view.request.model), work_of(view)
+        except ValueError as error:
+            self._plot.set_sentence(str(error))
+            return
+        if sizes != self._shown:
+            self._draw(*sizes)
+
+    def job(self, view: View) -> MeasureJob:
+        """Time the model on screen."""
+        return MeasureJob(0, view.request, LENGTHS)
+
+    def show(self, view: View, answer: object) -> None:
+        """Show the times."""
+        assert isinstance(answer, Measured)
+        self._plot.set_measured(answer)
+
+    def refuse(self, sentence: str) -> None:
+        """Say why nothing was measured; what is drawn stays."""
+        self._plot.set_sentence(sentence)
+
+    def await_answer(self) -> None:
+        """Say that something is measured."""
+        self._plot.set_sentence("Measuring…")
+
+    def remember(self) -> dict[str, str]:
+        """What is drawn against which letter."""
+        quantity, axis = self._drawn
+        return {"quantity": quantity.value, "axis": axis}
+
+    def restore(self, settings: dict[str, str]) -> None:
+        """What is drawn against which letter."""
+        if settings.get("quantity") in [quantity.value for quantity in Quantity]:
+            self._drawn = Quantity(settings["quantity"]), settings.get("axis", "")
+            if self._shown is not None:
+                self._draw(*self._shown)
+
+    def _draw(self, model: ModelSizes, load: Workload) -> None:
+        """Show a cost; what it has not, or no such axis, is replaced by what it has."""
+        self._shown = model, load
+        quantity, axis = self._drawn
+        found = cost(model, load)
+        if not found.tallies[quantity].terms:
+            quantity = Quantity.FLOPS
+        offered = axes(quantity, model)
+        axis = axis if axis and axis in offered else offered[0]
+        self._plot.set_cost(found, sweep(found, quantity, axis), offered, own=self._is_own)
+
+    @Slot(object)
+    def _on_question_changed(self, question: CostQuestion) -> None:
+        self._is_own = self._is_own or (question.model, question.load) != self._shown
+        self._drawn = question.quantity, question.axis
+        self._draw(question.model, question.load)
+
+    @Slot()
+    def _on_reset_requested(self) -> None:
+        self._is_own, self._shown = False, None
+        if self._view is not None:
+            self.look(self._view)
+
+
+def work_of(view: View) -> Workload:
+    """The work of the run on screen, and a generation that goes on from its text."""
+    inputs, state = view.request.inputs, view.state
+    spec = inputs.mask
+    return Workload(
+        length=spec.length,
+        past=spec.past,
+        batch=spec.rows,
+        source=spec.filled if inputs.source_mask is None else inputs.source_mask.length,
+        bytes=4 if state.dtype == "float32" else 2,
+        prompt=spec.filled,
+        generate=GENERATED,
+    )
