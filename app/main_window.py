@@ -215,11 +215,12 @@ class MainWindow(QMainWindow):
         self.text_label.setText("Source" if stacks else "Text")
 
     def give_room(self, dock: QDockWidget) -> None:
-        """Share the lower row between the tokens and a dock that was opened beside them."""
+        """Give most of the lower row to a dock that was opened beside the tokens."""
         if dock.isFloating() or self.dockWidgetArea(dock) is not _BOTTOM:
             return
-        half = self.width() // 2
-        self.resizeDocks([self.tokens_dock, dock], [half, half], Qt.Orientation.Horizontal)
+        tokens = self.width() * 2 // 5
+        wide = self.width() - tokens
+        self.resizeDocks([self.tokens_dock, dock], [tokens, wide], Qt.Orientation.Horizontal)
         height = max(QUICK_HEIGHT, self.height() * 2 // 5 - 30)
         self.resizeDocks([dock], [height], Qt.Orientation.Vertical)
 

@@ -70,8 +70,8 @@ class CacheSlots(QWidget):
         return QSize(420, 24)
 
     def minimumSizeHint(self) -> QSize:
-        """Qt: the words at least."""
-        return QSize(220, 24)
+        """Qt: some of the words at least."""
+        return QSize(150, 24)
 
     # -- painting
 

@@ -35,7 +35,9 @@ class StepTimeline(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(10)
         layout.addWidget(self._slider, 1)
-        layout.addWidget(self._label)
+        layout.addWidget(self._label, 2)
+        self._label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._label.setMinimumWidth(70)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._slider.valueChanged.connect(self._on_slider_moved)
         self.set_steps([], 0)
@@ -54,9 +56,14 @@ class StepTimeline(QWidget):
     def _say(self) -> None:
         at = self._slider.value()
         if not self._steps:
-            self._label.setText("nothing generated yet: press Step or Play")
+            self._tell("no steps yet", "Press Step or Play to generate tokens.")
             return
-        self._label.setText(f"step {at + 1} of {len(self._steps)} · “{self._steps[at]}”")
+        text = f"step {at + 1} of {len(self._steps)} · “{self._steps[at]}”"
+        self._tell(text, text)
+
+    def _tell(self, text: str, tip: str) -> None:
+        self._label.setText(text)
+        self._label.setToolTip(tip)
 
     def _on_slider_moved(self, value: int) -> None:
         self._say()
