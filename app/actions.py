@@ -39,6 +39,12 @@ KEYS = """<table cellspacing=4>
 <tr><td><b>Ctrl+1 … 4</b></td><td>encoder, decoder, prefix-LM, encoder–decoder</td></tr>
 <tr><td><b>Ctrl+→, Ctrl+Return, Ctrl+.</b></td><td>generate one token, play, stop</td></tr>
 <tr><td><b>Ctrl+0</b></td><td>show the whole mask</td></tr>
+<tr><td><b>Alt+1, 2, 3</b></td><td>layouts: Explore, Check, Compare</td></tr>
+<tr><td><b>View</b></td><td>instruments beside the tokens: flow, stages, side by side, verify,
+backends, objectives, embeddings, cost</td></tr>
+<tr><td><b>click a cell</b></td><td>with Flow open: shade what lies downstream of it</td></tr>
+<tr><td><b>Ctrl+S, Ctrl+O</b></td><td>save and open a workspace</td></tr>
+<tr><td><b>Ctrl+Shift+G, Ctrl+E</b></td><td>export a figure, an ONNX model</td></tr>
 </table>"""
 
 
