@@ -44,7 +44,7 @@ KEYS = """<table cellspacing=4>
 backends, objectives, embeddings, cost</td></tr>
 <tr><td><b>click a cell</b></td><td>with Flow open: shade what lies downstream of it</td></tr>
 <tr><td><b>Ctrl+S, Ctrl+O</b></td><td>save and open a workspace</td></tr>
-<tr><td><b>Ctrl+Shift+G, Ctrl+E</b></td><td>export a figure, an ONNX model</td></tr>
+<tr><td><b>Ctrl+Shift+E, Ctrl+E</b></td><td>export a figure, an ONNX model</td></tr>
 </table>"""
 
 
@@ -83,7 +83,7 @@ class Actions(QObject):
         self._add(menu, "Save workspace &as…", self._files.on_save_as_triggered, "Ctrl+Shift+S")
         self._add(menu, "&Reopen last session", self._files.on_reopen_triggered)
         menu.addSeparator()
-        self._add(menu, "Export &figure…", self._figures.open, "Ctrl+Shift+G")
+        self._add(menu, "Export &figure…", self._figures.open, "Ctrl+Shift+E")
         self._add(menu, "Export &ONNX…", self._exporting.open, "Ctrl+E")
         menu.addSeparator()
         self._add(menu, "Save &picture of the window…", self._on_picture_triggered)

@@ -27,7 +27,7 @@ class Cost(Instrument):
     name = "cost"
     title = "Cost"
     tip = "Parameters, FLOPs, score matrices and caches against any size; timed here on request"
-    shortcut = "Ctrl+Shift+O"
+    shortcut = "Ctrl+Shift+K"
     follows = False
     long = True
 

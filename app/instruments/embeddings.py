@@ -20,7 +20,7 @@ class Embeddings(Instrument):
     name = "embeddings"
     title = "Embeddings"
     tip = "Vectors of sentences by mean, last and first token, and how alike they are"
-    shortcut = "Ctrl+Shift+E"
+    shortcut = "Ctrl+Shift+M"
 
     def make(self) -> QWidget:
         """The list of sentences and the squares."""

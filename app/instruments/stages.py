@@ -21,7 +21,7 @@ class Stages(Instrument):
     name = "stages"
     title = "Stages"
     tip = "The selected head step by step: scores, scaled, masked, softmax, weighted values"
-    shortcut = "Ctrl+Shift+G"
+    shortcut = "Ctrl+Shift+T"
 
     def make(self) -> QWidget:
         """The squares and the equation."""

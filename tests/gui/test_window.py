@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
 from pytestqt.qtbot import QtBot
 
 from app.gui import Session
@@ -238,3 +239,11 @@ def test_two_runs_stand_side_by_side_with_the_selection_of_the_window(
     with qtbot.waitSignal(session.client.answered, timeout=WAIT):
         session.controller.update(replace(session.controller.state, window=3))
     assert "pinned and this view part first in decoder layer 1" in view.sentence.text()
+
+
+def test_no_two_actions_share_a_shortcut(session: Session) -> None:
+    actions = session.window.findChildren(QAction)
+    keys = [action.shortcut().toString() for action in actions if not action.shortcut().isEmpty()]
+    keys += [button.shortcut().toString() for button in session.layouts.buttons.values()]
+    assert len(keys) > 20
+    assert sorted(keys) == sorted(set(keys))
