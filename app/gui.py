@@ -33,10 +33,14 @@ SMOKE_LIMIT_MS = 120_000
 
 
 class Session(QObject):
-    """One running program: the window, the engine, and what is remembered."""
+    """One running program: the window, the engine, and what is remembered.
 
-    def __init__(self, family: Family | None, theme: str | None) -> None:
+    One that does not remember leaves the layout and the last session of the user as they are.
+    """
+
+    def __init__(self, family: Family | None, theme: str | None, *, remembers: bool = True) -> None:
         super().__init__()
+        self._remembers = remembers
         self.settings = Settings()
         choice = theme or self.settings.text("theme", "system")
         application = QApplication.instance()
@@ -74,6 +78,11 @@ class Session(QObject):
 
     @Slot()
     def _on_window_closing(self) -> None:
+        if self._remembers:
+            self._remember()
+        self.shutdown()
+
+    def _remember(self) -> None:
         window = self.window
         self.settings.save(
             geometry=window.saveGeometry(),
@@ -83,7 +92,6 @@ class Session(QObject):
             **{name: splitter.saveState() for name, splitter in window.splitters().items()},
         )
         self.files.keep_last()
-        self.shutdown()
 
     def shutdown(self) -> None:
         """End the processes."""
@@ -149,10 +157,12 @@ def run_gui(
     family: Family | None = None,
     size: tuple[int, int] | None = None,
     theme: str | None = None,
+    workspace: Path | None = None,
 ) -> int:
     """Show the window and serve it until it is closed; returns the exit code.
 
-    ``smoke`` and ``screenshot`` end by themselves once the first result is on screen.
+    ``smoke`` and ``screenshot`` end by themselves once the first result is on screen, and leave
+    what a user's own session has kept. ``workspace`` is what the window shows first.
     """
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)
@@ -160,10 +170,12 @@ def run_gui(
     application.setWindowIcon(QIcon(str(ICON)))
     application.setStyle("Fusion")
     once = smoke or screenshot is not None
-    session = Session(family, theme)
+    session = Session(family, theme, remembers=not once)
     install_error_dialog(session.window, quiet=once)
     if not once:
         session.restore()
+    if workspace is not None:
+        session.files.open_file(workspace)
     if size is not None:
         session.window.resize(*size)
     if once:

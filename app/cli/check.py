@@ -12,6 +12,7 @@ from app.cli.output import STANDARD_OUTPUT, check_target, deliver, progress, tab
 from app.cli.reading import engine, request
 from app.scene import scene
 from app.state import SAMPLES
+from app.workspaces import is_workspace
 from core.types import CheckReport
 
 _HELP = """Run a model on a text under a mask, and check that it keeps to it.
@@ -30,7 +31,7 @@ def add(commands: Any) -> None:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_reading(parser, text_needed=False)
+    add_reading(parser)
     parser.add_argument(
         "--only", action="append", default=[], metavar="CHECK", help="run this check alone; again"
     )
@@ -42,13 +43,13 @@ def command(args: argparse.Namespace) -> int:
     """Check, and print or write the report; 1 where a check fails."""
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    if args.text is None:
+    if args.text is None and not is_workspace(args.model):
         sample = SAMPLES[model_card(args.model).family]
         args.text = [sample.text]
         args.target = args.target or ([sample.target] if sample.target else None)
     state = view_state(args)
     shown = scene(state, tokenizer(state.model))
-    with engine(state.model, args.backend) as runs:
+    with engine(state.model, state.backend) as runs:
         from core.run.checks.engines import subject_of
         from core.run.checks.run import check
 

@@ -44,8 +44,8 @@ def add(commands: Any) -> None:
     add = parser.add_argument
     add("out", type=Path, metavar="OUT", help="the file: its name ends in .svg, .pdf or .png")
     add("--view", choices=VIEWS, default="attention", help="what is drawn; default: attention")
-    add("--layer", type=whole(1), default=1, metavar="N", help="counted from 1")
-    add("--head", type=whole(1), default=1, metavar="N", help="counted from 1")
+    add("--layer", type=whole(1), metavar="N", help="counted from 1; default: the first")
+    add("--head", type=whole(1), metavar="N", help="counted from 1; default: the first")
     stacks = [stack.value for stack in Stack]
     add("--stack", choices=stacks, help="of an encoder-decoder; default: decoder")
     steps = "tokens that are generated for steps; default: 8"
@@ -71,9 +71,9 @@ def command(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.out} must end in .svg, .pdf or .png, which says what is written.")
     check_target(args.out)
     look = style_of(args)
-    card = model_card(args.model)
     state = view_state(args)
-    state = replace(state, head=_head(args, card, state.head.stack))
+    card = model_card(state.model)
+    state = replace(state, head=_head(args, card, state.head))
     words = tokenizer(state.model)
     shown = scene(state, words)
     asked = {"model": card.name, "text": state.current.text, "view": args.view}
@@ -109,20 +109,24 @@ def style_of(args: argparse.Namespace) -> Style:
     )
 
 
-def _head(args: argparse.Namespace, card: ModelCard, own: Stack) -> HeadRef:
+def _head(args: argparse.Namespace, card: ModelCard, own: HeadRef) -> HeadRef:
     """The head that was asked for, counted from 0; ValueError where it is not there."""
-    stacks = tuple(Stack) if card.encoder_layers and card.layers else (own,)
-    stack = own if args.stack is None else Stack(args.stack)
+    stacks = tuple(Stack) if card.encoder_layers and card.layers else (own.stack,)
+    stack = own.stack if args.stack is None else Stack(args.stack)
     if stack not in stacks:
-        raise ValueError(f"stack is {stack.value}, but {card.name} has only the {own.value}.")
+        only = own.stack.value
+        raise ValueError(f"stack is {stack.value}, but {card.name} has only the {only}.")
+    if stack is not own.stack:
+        own = HeadRef(stack)
+    layer, head = args.layer or own.layer + 1, args.head or own.head + 1
     two = len(stacks) > 1
     layers = card.encoder_layers if two and stack is Stack.ENCODER else card.layers
-    for name, value, most in (("layer", args.layer, layers), ("head", args.head, card.heads)):
+    for name, value, most in (("layer", layer, layers), ("head", head, card.heads)):
         if value > most:
             raise ValueError(f"{name} is {value}, but must be between 1 and {most}.")
     if args.view == "steps" and stack is not Stack.DECODER:
         raise ValueError(f"stack is {stack.value}, but steps are drawn of a decoder.")
-    return HeadRef(stack, args.layer - 1, args.head - 1)
+    return HeadRef(stack, layer - 1, head - 1)
 
 
 def _drawn(
@@ -130,7 +134,7 @@ def _drawn(
 ) -> Figure:
     if args.view == "mask":
         return figures.mask_of(shown, state.head.stack, words, look)
-    with engine(state.model, args.backend) as runs:
+    with engine(state.model, state.backend) as runs:
         return _read(runs, args, state, shown, (words, look))
 
 

@@ -72,7 +72,7 @@ def command(args: argparse.Namespace) -> int:
     shown = scene(state, words)
     token = None if args.token is None else _one_token(args.token, words)
     position = _usual(shown) if args.position is None else args.position
-    with engine(state.model, args.backend) as runs:
+    with engine(state.model, state.backend) as runs:
         job = FlowJob(1, request(state, shown), position, args.layer, token)
         told = _Told(flow(runs, job), shown, words)
     if args.json is not None:
