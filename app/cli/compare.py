@@ -71,7 +71,7 @@ def command(args: argparse.Namespace) -> int:
     state = view_state(args)
     words = tokenizer(state.model)
     a, b = _sides(args, state)
-    with _engines() as engine_of:
+    with engines() as engine_of:
         found = compare(engine_of, CompareJob(1, a, b, a.run.head))
     if args.json is not None:
         deliver(to_json(as_plain(found, words)), args.json)
@@ -109,7 +109,7 @@ def _run(state: ViewState) -> RunRequest:
 
 
 @contextmanager
-def _engines() -> Iterator[Callable[[RunRequest], Runs]]:
+def engines() -> Iterator[Callable[[RunRequest], Runs]]:
     """The engine of each run, opened when it is first asked for."""
     with ExitStack() as stack:
         made: dict[tuple[str, str], Runs] = {}

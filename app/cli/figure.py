@@ -1,4 +1,4 @@
-"""``maskscope figure``: a mask, a head, all heads or a generation, as a figure for a paper."""
+"""``maskscope figure``: what is seen of a run, as a figure for a paper."""
 
 from __future__ import annotations
 
@@ -10,23 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import figures
+from app.cli.check import checked
+from app.cli.compare import engines
+from app.cli.flow import usual_position
 from app.cli.models import model_card
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import Failure, check_target, write_files
 from app.cli.reading import engine, request
 from app.cli.values import length, whole
+from app.pairs import PAIRS, sides
 from app.scene import Scene, scene
 from app.state import ViewState
 from core.figure.style import PRESETS, Style, points, preset
 from core.text.tokenizer import Tokenizer
-from core.types import GenerateRequest, HeadRef, ModelCard, Stack
+from core.types import (
+    CompareJob,
+    FlowJob,
+    FlowMethod,
+    GenerateRequest,
+    HeadRef,
+    ModelCard,
+    RunRequest,
+    Stack,
+)
 from core.types.colors import MAP_NAMES
 from core.types.figure import Figure
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
 
-VIEWS = ("mask", "attention", "heads", "steps")
+VIEWS = ("mask", "attention", "heads", "steps", "flow", "report", "difference")
 SUFFIXES = (".svg", ".pdf", ".png")
 _DPI = (72, 1200)
 
@@ -50,6 +63,12 @@ def add(commands: Any) -> None:
     add("--stack", choices=stacks, help="of an encoder-decoder; default: decoder")
     steps = "tokens that are generated for steps; default: 8"
     add("--max-new-tokens", type=whole(1, 100_000), default=8, metavar="N", help=steps)
+    methods = [method.value for method in FlowMethod]
+    of = "the column whose output is explained by flow; default: as `maskscope flow`"
+    add("--position", type=whole(0), metavar="N", help=of)
+    add("--method", choices=methods, default=methods[0], help="how flow measures shares")
+    pairs, listed = [pair.name for pair in PAIRS], "what difference compares; `maskscope compare`"
+    add("--pair", choices=pairs, help=f"{listed} lists them")
     group = parser.add_argument_group("the look")
     add = group.add_argument
     add("--preset", choices=tuple(PRESETS), default="one-column", help="size and fonts")
@@ -69,6 +88,8 @@ def command(args: argparse.Namespace) -> int:
     suffix = args.out.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{args.out} must end in .svg, .pdf or .png, which says what is written.")
+    if (args.view == "difference") != (args.pair is not None):
+        raise ValueError("--view difference needs --pair, and --pair needs --view difference.")
     check_target(args.out)
     look = style_of(args)
     state = view_state(args)
@@ -134,8 +155,21 @@ def _drawn(
 ) -> Figure:
     if args.view == "mask":
         return figures.mask_of(shown, state.head.stack, words, look)
+    if args.view == "difference":
+        return _compared(args, request(state, shown), words, look)
     with engine(state.model, state.backend) as runs:
         return _read(runs, args, state, shown, (words, look))
+
+
+def _compared(args: argparse.Namespace, run: RunRequest, words: Tokenizer, look: Style) -> Figure:
+    from core.run.compare import compare
+
+    made = sides(args.pair, run)
+    if isinstance(made, str):
+        raise ValueError(made)
+    with engines() as engine_of:
+        found = compare(engine_of, CompareJob(1, *made, run.head))
+    return figures.comparison_of(found, words, look)
 
 
 def _read(
@@ -150,6 +184,14 @@ def _read(
     if args.view == "steps":
         wanted = GenerateRequest(asked, state.sampling, args.max_new_tokens)
         return figures.steps_of(shown, runs.generate(wanted), words, look)
+    if args.view == "flow":
+        from core.run.flow import flow
+
+        position = usual_position(shown) if args.position is None else args.position
+        made = flow(runs, FlowJob(1, asked, position))
+        return figures.flow_of(shown, made, FlowMethod(args.method), words, look)
+    if args.view == "report":
+        return figures.report_of(checked(runs, asked), look)
     result = runs.run(asked)
     if args.view == "attention":
         return figures.attention_of(shown, result.head, words, look)
