@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
 from app.controller import Controller
+from app.data_menu import DataMenu
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.errors import install_error_dialog
@@ -64,6 +65,7 @@ class Session(QObject):
         self.layouts = Layouts(self.window, self.board, self.settings)
         self.files = WorkspaceMenu(self.window, self.controller, self.board, self.layouts)
         self.figures = FigureMenu(self.window, self.controller, self.board, tokenizer)
+        self.data = DataMenu(self.window, self.controller, self.board, self.workshop, tokenizer)
         self.actions = Actions(self, choice)
         self.window.closing.connect(self._on_window_closing)
 

@@ -11,6 +11,7 @@ from app.cli import (
     backends,
     check,
     compare,
+    data,
     export,
     figure,
     flow,
@@ -23,7 +24,21 @@ from app.cli import (
 )
 from app.cli.values import Parser
 
-PARTS = (mask, models, run, generate, check, flow, compare, figure, export, backends, tour, doctor)
+PARTS = (
+    mask,
+    models,
+    run,
+    generate,
+    check,
+    flow,
+    compare,
+    figure,
+    data,
+    export,
+    backends,
+    tour,
+    doctor,
+)
 """The commands in the order of the help."""
 DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer re-run under it.
 

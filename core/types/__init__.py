@@ -11,6 +11,7 @@ columns, ``V`` vocabulary entries.
 from core.types.backends import BackendRow, BackendsJob, BackendTable
 from core.types.checks import Check, CheckJob, CheckReport, Place, Verdict
 from core.types.compare import MOVED, CompareJob, Comparison, Levels, Side
+from core.types.data import Data, DataArray, DataJob, Written
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
     LEAST_EDGE,
@@ -51,6 +52,9 @@ __all__ = [
     "CheckReport",
     "CompareJob",
     "Comparison",
+    "Data",
+    "DataArray",
+    "DataJob",
     "ExportJob",
     "Exported",
     "Family",
@@ -82,4 +86,5 @@ __all__ = [
     "Stack",
     "StepEvent",
     "Verdict",
+    "Written",
 ]
