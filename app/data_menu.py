@@ -25,7 +25,7 @@ FILTERS = {
 
 
 class DataMenu(QObject):
-    """Asks where to, and tells how it went; one export at a time."""
+    """Asks where to, and tells how it went; a newer export stops an older one."""
 
     def __init__(
         self,

@@ -32,10 +32,8 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     Raises
     ------
     ValueError
-        with a sentence where nothing can be written, or something is there already.
+        with a sentence where nothing can be written, or a folder with files in it is there.
     """
-    if path.exists():
-        raise ValueError(f"{path} is there already: take another name, or move it away.")
     temporary = _beside(path)
     try:
         temporary.mkdir()

@@ -70,7 +70,9 @@ def _mask(args: argparse.Namespace) -> tuple[MaskSpec, int]:
         return shown.inputs.mask, shown.row
     if args.family and args.length and not any(of_model):
         return mask_spec(args), args.row or 0
-    raise UsageError("backends needs --family and --length, or MODEL and --text, and not both.")
+    raise UsageError(
+        "backends needs --family and --length, or MODEL and --text, or a workspace; not both."
+    )
 
 
 def _as_text(job: BackendsJob, found: BackendTable) -> str:

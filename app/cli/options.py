@@ -114,9 +114,11 @@ def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewS
     kind, family = changes.get("mask", mask), state.family
     if "model" in changes or "mask" in changes:
         family = family_under(card, kind)
-    if state.family is Family.ENCODER_DECODER is not family and any(r.target for r in state.rows):
+    two_texts = family is Family.ENCODER_DECODER
+    had_two = state.family is Family.ENCODER_DECODER
+    if had_two and not two_texts and any(row.target for row in state.rows):
         raise ValueError(f"target is given, but only an encoder-decoder has one: not {card.name}.")
-    if family is Family.ENCODER_DECODER and state.documents:
+    if two_texts and state.documents:
         raise ValueError(_PACKS_NONE)
     own = state if state.family is family else initial(family)
     rows = state.rows

@@ -117,7 +117,7 @@ def test_a_workspace_of_an_encoder_decoder(maskscope, tmp_path):
         (("run", "strange.maskscope"), "There is no model 'nobody'"),
         (("run", "wrong.maskscope"), "There is no model 'encoder' for encoder-decoder here."),
         (("run", "decoder"), "--text is missing: say what decoder reads"),
-        (("backends", NAME, "--length", "3"), "and not both"),
+        (("backends", NAME, "--length", "3"), "or a workspace; not both"),
     ],
 )
 def test_what_cannot_be_gets_a_sentence(refused, tmp_path, words, told):

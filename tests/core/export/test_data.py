@@ -149,8 +149,13 @@ def test_attention_is_the_softmax_of_the_scores_where_the_mask_is_open(
     either: Any, name: str, knobs: dict
 ) -> None:
     asked = job(name, **knobs)
-    found, given = gather(either, asked).arrays, asked.run.inputs
-    own = "encoder" if name == "encoder" else "decoder"
+    assert_consistent(gather(either, asked).arrays, asked)
+
+
+def assert_consistent(found: dict[str, DataArray], asked: DataJob) -> None:
+    """Masks are those of the reference; plain loops over the scores give the weights."""
+    given = asked.run.inputs
+    own = "encoder" if asked.run.model == "encoder" else "decoder"
     specs = {own: given.mask}
     if given.source_mask is not None and given.cross_mask is not None:
         specs |= {"encoder": given.source_mask, "cross": given.cross_mask}
@@ -164,6 +169,29 @@ def test_attention_is_the_softmax_of_the_scores_where_the_mask_is_open(
             powers = np.exp(scores.astype(np.float64) - scores.max()) * open_
             wanted = powers / powers.sum() if open_.any() else np.zeros_like(powers)
             np.testing.assert_allclose(weights[place], wanted, atol=1e-5)
+
+
+@st.composite
+def jobs(draw: st.DrawFn) -> DataJob:
+    """Any family under any knobs; queries that may read nothing too."""
+    name = draw(st.sampled_from(NAMES))
+    length, rows = draw(st.integers(1, 5)), draw(st.integers(1, 2))
+    past = 0 if name == "encoder" else draw(st.integers(0, 3))
+    pads = st.lists(st.integers(0, length + past - 1), min_size=rows, max_size=rows).map(tuple)
+    left = draw(pads)
+    knobs = {"length": length, "past": past, "rows": rows, "left_pad": left}
+    knobs["window"] = draw(st.none() | st.integers(1, 4))
+    if name == "prefix" and not past:
+        knobs["prefix"] = draw(st.integers(0, length - max(left)))
+    return job(name, **knobs)
+
+
+@given(jobs())
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_the_arrays_of_any_run_agree(engine: Engine, asked: DataJob) -> None:
+    assert_consistent(gather(engine, asked).arrays, asked)
 
 
 @pytest.mark.parametrize("name", NAMES)
