@@ -102,23 +102,28 @@ class Session(QObject):
 
 
 class _Shot(QObject):
-    """Waits for the first result, then takes the picture or says that all is well."""
+    """Waits for the first result, then takes the picture or says that all is well.
+
+    A picture waits for what the open instruments ask of the view too.
+    """
 
     def __init__(self, session: Session, screenshot: Path | None) -> None:
         super().__init__(session)
         self._session = session
         self._screenshot = screenshot
         self._started = time.perf_counter()
-        session.client.finished.connect(self._on_finished)
+        for ended in (session.client.finished, session.client.job_ended):
+            ended.connect(self._on_finished)
         session.client.failed.connect(self._on_failed)
         self._limit = QTimer(self, singleShot=True, interval=SMOKE_LIMIT_MS)
         self._limit.timeout.connect(self._on_time_over)
         self._limit.start()
 
     @Slot(object)
-    def _on_finished(self, finished: Finished) -> None:
+    def _on_finished(self, finished: Failed | Finished) -> None:
         result = self._session.controller.answer
-        if result is None:
+        waits = self._screenshot is not None and self._session.client.is_busy
+        if result is None or waits:
             return
         self._limit.stop()
         QApplication.processEvents()

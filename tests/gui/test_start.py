@@ -73,19 +73,25 @@ def test_a_screenshot_is_taken_once_the_first_result_is_shown(tmp_path: Path) ->
     assert len(colours) > 20
 
 
-def test_a_picture_of_a_workspace_leaves_the_last_session_as_it_is(tmp_path: Path) -> None:
+def test_a_picture_of_a_workspace_is_whole_and_leaves_the_last_session_as_it_is(
+    tmp_path: Path,
+) -> None:
+    from PySide6.QtGui import QImage
+
     path, data = tmp_path / "mine.maskscope", tmp_path / "data"
     state = replace(initial(Family.DECODER), rows=(RowState("The cat"),))
-    workspaces.save(Workspace(state, layout="understand"), path)
+    workspaces.save(Workspace(state, docks=("flow",)), path)
     last = data / "maskscope" / "last.maskscope"
     last.parent.mkdir(parents=True)
     last.write_text("kept")
     picture = tmp_path / "window.png"
-    words = ("-m", "app", str(path), "--screenshot", str(picture))
+    words = ("-m", "app", str(path), "--screenshot", str(picture), "--size", "1280x800")
     done = run(*words, XDG_DATA_HOME=str(data), XDG_CONFIG_HOME=str(tmp_path / "config"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("ready decoder on ")
-    assert picture.is_file()
+    image = QImage(str(picture))
+    below = [image.pixelColor(x, y) for x in range(660, 1260, 3) for y in range(540, 770, 3)]
+    assert sum(colour.saturation() > 60 for colour in below) > 100, "the flow is not drawn"
     assert last.read_text() == "kept"
     assert not (tmp_path / "config").exists()
 
