@@ -88,3 +88,28 @@ def test_what_cannot_be_written_is_told(qtbot: QtBot, session: Session, tmp_path
     assert "there is no folder" in box.text()
     box.close()
     assert not (tmp_path / "no").exists()
+
+
+def test_while_the_model_runs_there_is_nothing_to_write(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    session.controller.update(replace(session.controller.state, window=3))
+    session.data.save(tmp_path / "a.npz")
+    told = "There is no result to export yet: wait until the model has run."
+    assert session.window.sentence.text() == told
+    (box,) = session.window.findChildren(QMessageBox)
+    box.close()
+    assert not session.workshop.is_busy
+    settle(qtbot, session)
+    assert "logits" in saved(qtbot, session, tmp_path / "a.npz")
+
+
+def test_a_process_that_dies_while_writing_is_told(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    session.data.save(tmp_path / "a.npz")
+    session.workshop.died.emit("The engine stopped.")
+    assert session.window.sentence.text() == "The engine stopped. No data was written."
+    (box,) = session.window.findChildren(QMessageBox)
+    box.close()
+    qtbot.waitUntil(lambda: not session.workshop.is_busy, timeout=WAIT)
