@@ -22,14 +22,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         cannot be; one sentence on the standard error says what.
     """
     from app.cli.output import Failure
-    from app.cli.parser import build
+    from app.cli.parser import parse
     from app.cli.window import check_alone
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # A screen that has no sign for a token shows "?".
     try:
-        args = build().parse_args(argv)
+        args = parse(argv)
         check_alone(args)
         code: int = args.command(args)
     except ValueError as error:

@@ -57,6 +57,7 @@ class Actions(QObject):
         self._window, self._controller = window, session.controller
         self._board, self._exporting = session.board, session.exporting
         self._files, self._figures = session.files, session.figures
+        self._data = session.data
         self.theme = theme
         bar = window.menuBar()
         self._file_menu(bar.addMenu("&File"))
@@ -84,6 +85,7 @@ class Actions(QObject):
         self._add(menu, "&Reopen last session", self._files.on_reopen_triggered)
         menu.addSeparator()
         self._add(menu, "Export &figure…", self._figures.open, "Ctrl+Shift+E")
+        self._add(menu, "Export &data…", self._data.open, "Ctrl+Shift+D")
         self._add(menu, "Export &ONNX…", self._exporting.open, "Ctrl+E")
         menu.addSeparator()
         self._add(menu, "Save &picture of the window…", self._on_picture_triggered)

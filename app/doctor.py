@@ -56,10 +56,11 @@ def command(args: argparse.Namespace) -> int:
 
 def own_version() -> str:
     """The version of this program."""
-    return _version("maskscope") or "unknown"
+    return version_of("maskscope") or "unknown"
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """The version of an installed package; None where it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -80,7 +81,7 @@ def _packages() -> list[Finding]:
     names = [re.split(r"[^\w.-]", entry)[0] for entry in required if "extra ==" not in entry]
     found = []
     for name in dict.fromkeys(n for n in names if n not in RUNTIMES):
-        version = _version(name)
+        version = version_of(name)
         advice = "" if version else f"Install {name}: `{_pip('install', name)}`."
         found.append(Finding(name, version or "missing", advice or _bad_release(name, version)))
     return found
@@ -100,7 +101,7 @@ def _bad_release(name: str, version: str | None) -> str:
 
 
 def _runtimes() -> list[Finding]:
-    found = [f"{name} {version}" for name in RUNTIMES if (version := _version(name))]
+    found = [f"{name} {version}" for name in RUNTIMES if (version := version_of(name))]
     if len(found) == 1:
         return [Finding("ONNX Runtime", found[0])]
     mac = sys.platform == "darwin"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from core import paths
 from core.export.backends import backends
+from core.export.data import write_data
 from core.export.jobs import export_job
 from core.export.ort_engine import OrtEngine
 from core.export.store import kept
@@ -26,6 +27,7 @@ from core.types import (
     BackendsJob,
     CheckJob,
     CompareJob,
+    DataJob,
     EmbeddingsJob,
     ExportJob,
     FlowJob,
@@ -100,4 +102,6 @@ class Engines:
         if isinstance(job, CompareJob):
             engine_of = partial(self._engine, progress=progress, cancel=cancel)
             return compare(engine_of, job, cancel, progress)
+        if isinstance(job, DataJob):
+            return write_data(self.of(job.run, progress, cancel), job, cancel, progress)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")

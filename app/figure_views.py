@@ -12,6 +12,7 @@ from core.text.tokenizer import Tokenizer
 from core.types import (
     AttentionMaps,
     CheckReport,
+    Comparison,
     FlowMethod,
     FlowResult,
     HeadPattern,
@@ -99,6 +100,16 @@ def _report(shown: Shown, style: Style) -> Figure:
     return figures.report_of(report, style)
 
 
+def _has_difference(shown: Shown) -> bool:
+    return isinstance(shown.answers.get("compare"), Comparison)
+
+
+def _difference(shown: Shown, style: Style) -> Figure:
+    found = shown.answers["compare"]
+    assert isinstance(found, Comparison)
+    return figures.comparison_of(found, shown.words, style)
+
+
 VIEWS: dict[str, Drawable] = {
     "mask": Drawable("Mask", _always, _mask),
     "attention": Drawable("Attention of the head", _has_head, _attention),
@@ -106,6 +117,7 @@ VIEWS: dict[str, Drawable] = {
     "steps": Drawable("Generation, step by step", _has_steps, _steps),
     "flow": Drawable("Flow", _has_flow, _flow),
     "report": Drawable("Check report", _has_report, _report),
+    "difference": Drawable("Side by side", _has_difference, _difference),
 }
 
 

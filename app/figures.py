@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from app.scene import Scene
 from core.figure.attention import attention_figure
+from core.figure.difference import difference_figure
 from core.figure.flow import LEAST, FlowEdge, flow_figure
 from core.figure.mask import mask_figure
 from core.figure.report import ReportRow, report_figure
@@ -19,6 +20,7 @@ from core.text.tokenizer import Tokenizer
 from core.types import (
     AttentionMaps,
     CheckReport,
+    Comparison,
     FlowMethod,
     FlowNode,
     FlowResult,
@@ -112,6 +114,25 @@ def _flow_edges(
         if not math.isnan(share):
             low, high = (first[node.stack][0] + node.column for node in (lower, upper))
             yield upper, low, high, min(float(share), 1.0)
+
+
+def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:
+    """The shown head of two sides and their difference, between the tokens that both texts share.
+
+    The tokens are those of A.
+    """
+    queries = found.source_tokens if found.from_source else found.tokens
+    keys = found.source_tokens if found.reads_source else found.tokens
+    figure = difference_figure(
+        found.patterns[0],
+        found.patterns[1],
+        words.pieces(queries[0].tolist()),
+        words.pieces(keys[0].tolist()),
+        names=found.titles,
+        reasons=found.reasons,
+        style=style,
+    )
+    return _told(figure, {"head": head_name(found.head), "finding": found.sentence})
 
 
 def report_of(report: CheckReport, style: Style) -> Figure:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
 from app.controller import Controller
+from app.data_menu import DataMenu
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.errors import install_error_dialog
@@ -33,10 +34,14 @@ SMOKE_LIMIT_MS = 120_000
 
 
 class Session(QObject):
-    """One running program: the window, the engine, and what is remembered."""
+    """One running program: the window, the engine, and what is remembered.
 
-    def __init__(self, family: Family | None, theme: str | None) -> None:
+    One that does not remember leaves the layout and the last session of the user as they are.
+    """
+
+    def __init__(self, family: Family | None, theme: str | None, *, remembers: bool = True) -> None:
         super().__init__()
+        self._remembers = remembers
         self.settings = Settings()
         choice = theme or self.settings.text("theme", "system")
         application = QApplication.instance()
@@ -60,6 +65,7 @@ class Session(QObject):
         self.layouts = Layouts(self.window, self.board, self.settings)
         self.files = WorkspaceMenu(self.window, self.controller, self.board, self.layouts)
         self.figures = FigureMenu(self.window, self.controller, self.board, tokenizer)
+        self.data = DataMenu(self.window, self.controller, self.board, self.workshop, tokenizer)
         self.actions = Actions(self, choice)
         self.window.closing.connect(self._on_window_closing)
 
@@ -74,6 +80,11 @@ class Session(QObject):
 
     @Slot()
     def _on_window_closing(self) -> None:
+        if self._remembers:
+            self._remember()
+        self.shutdown()
+
+    def _remember(self) -> None:
         window = self.window
         self.settings.save(
             geometry=window.saveGeometry(),
@@ -83,7 +94,6 @@ class Session(QObject):
             **{name: splitter.saveState() for name, splitter in window.splitters().items()},
         )
         self.files.keep_last()
-        self.shutdown()
 
     def shutdown(self) -> None:
         """End the processes."""
@@ -92,23 +102,28 @@ class Session(QObject):
 
 
 class _Shot(QObject):
-    """Waits for the first result, then takes the picture or says that all is well."""
+    """Waits for the first result, then takes the picture or says that all is well.
+
+    A picture waits for what the open instruments ask of the view too.
+    """
 
     def __init__(self, session: Session, screenshot: Path | None) -> None:
         super().__init__(session)
         self._session = session
         self._screenshot = screenshot
         self._started = time.perf_counter()
-        session.client.finished.connect(self._on_finished)
+        for ended in (session.client.finished, session.client.job_ended):
+            ended.connect(self._on_finished)
         session.client.failed.connect(self._on_failed)
         self._limit = QTimer(self, singleShot=True, interval=SMOKE_LIMIT_MS)
         self._limit.timeout.connect(self._on_time_over)
         self._limit.start()
 
     @Slot(object)
-    def _on_finished(self, finished: Finished) -> None:
+    def _on_finished(self, finished: Failed | Finished) -> None:
         result = self._session.controller.answer
-        if result is None:
+        waits = self._screenshot is not None and self._session.client.is_busy
+        if result is None or waits:
             return
         self._limit.stop()
         QApplication.processEvents()
@@ -149,10 +164,12 @@ def run_gui(
     family: Family | None = None,
     size: tuple[int, int] | None = None,
     theme: str | None = None,
+    workspace: Path | None = None,
 ) -> int:
     """Show the window and serve it until it is closed; returns the exit code.
 
-    ``smoke`` and ``screenshot`` end by themselves once the first result is on screen.
+    ``smoke`` and ``screenshot`` end by themselves once the first result is on screen, and leave
+    what a user's own session has kept. ``workspace`` is what the window shows first.
     """
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)
@@ -160,10 +177,12 @@ def run_gui(
     application.setWindowIcon(QIcon(str(ICON)))
     application.setStyle("Fusion")
     once = smoke or screenshot is not None
-    session = Session(family, theme)
+    session = Session(family, theme, remembers=not once)
     install_error_dialog(session.window, quiet=once)
     if not once:
         session.restore()
+    if workspace is not None:
+        session.files.open_file(workspace)
     if size is not None:
         session.window.resize(*size)
     if once:

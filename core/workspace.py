@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import types
 import typing
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
+
+from core.atomic import write_file
 
 VERSION = 1
 SUFFIX = ".maskscope"
@@ -32,14 +33,7 @@ def save(value: Any, path: Path, *, product: str) -> None:
     """
     plain = {"format": _FORMAT, "version": VERSION, "product": product, "state": to_plain(value)}
     text = json.dumps(plain, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {error.strerror}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_file(path, text.encode("utf-8"))
 
 
 def load(kind: type[T], path: Path) -> T:

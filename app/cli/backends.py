@@ -13,6 +13,7 @@ from app.cli.options import add_texts, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, progress, table, to_json
 from app.cli.values import UsageError, whole
 from app.scene import scene
+from app.workspaces import is_workspace
 from core.mask.closed_form import allowed_pairs
 from core.types import BackendRow, BackendsJob, BackendTable, MaskSpec
 
@@ -33,7 +34,7 @@ def add(commands: Any) -> None:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_texts(parser, model_needed=False, text_needed=False)
+    add_texts(parser, model_needed=False)
     add_family(parser, needed=False)
     add_shape(parser)
     parser.add_argument("--seed", type=whole(0), default=0, metavar="N", help="of the numbers")
@@ -62,12 +63,16 @@ def _mask(args: argparse.Namespace) -> tuple[MaskSpec, int]:
     """The mask and its batch row that the options describe."""
     of_model = args.model, args.text, args.target, args.mask
     of_family = args.family, args.length, args.source, args.capacity
-    if args.model and args.text and not any(of_family):
-        shown = scene(view_state(args), tokenizer(args.model))
+    says_all = args.model is not None and is_workspace(args.model)
+    if args.model and (args.text or says_all) and not any(of_family):
+        state = view_state(args)
+        shown = scene(state, tokenizer(state.model))
         return shown.inputs.mask, shown.row
     if args.family and args.length and not any(of_model):
-        return mask_spec(args), args.row
-    raise UsageError("backends needs --family and --length, or MODEL and --text, and not both.")
+        return mask_spec(args), args.row or 0
+    raise UsageError(
+        "backends needs --family and --length, or MODEL and --text, or a workspace; not both."
+    )
 
 
 def _as_text(job: BackendsJob, found: BackendTable) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.models import add_json, model_card
 from app.cli.options import add_reading, tokenizer, view_state
@@ -12,7 +13,11 @@ from app.cli.output import STANDARD_OUTPUT, check_target, deliver, progress, tab
 from app.cli.reading import engine, request
 from app.scene import scene
 from app.state import SAMPLES
-from core.types import CheckReport
+from app.workspaces import is_workspace
+from core.types import CheckReport, RunRequest
+
+if TYPE_CHECKING:
+    from core.run.contract import Runs
 
 _HELP = """Run a model on a text under a mask, and check that it keeps to it.
 
@@ -30,7 +35,7 @@ def add(commands: Any) -> None:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_reading(parser, text_needed=False)
+    add_reading(parser)
     parser.add_argument(
         "--only", action="append", default=[], metavar="CHECK", help="run this check alone; again"
     )
@@ -42,25 +47,29 @@ def command(args: argparse.Namespace) -> int:
     """Check, and print or write the report; 1 where a check fails."""
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    if args.text is None:
+    if args.text is None and not is_workspace(args.model):
         sample = SAMPLES[model_card(args.model).family]
         args.text = [sample.text]
         args.target = args.target or ([sample.target] if sample.target else None)
     state = view_state(args)
     shown = scene(state, tokenizer(state.model))
-    with engine(state.model, args.backend) as runs:
-        from core.run.checks.engines import subject_of
-        from core.run.checks.run import check
-
-        asked = request(state, shown)
-        subject = subject_of(runs, asked)
-        report = check(subject, shown.inputs, shown.row, names=args.only, progress=progress)
-    progress("", 1.0)
+    with engine(state.model, state.backend) as runs:
+        report = checked(runs, request(state, shown), args.only)
     if args.json is not None:
         deliver(to_json(as_plain(report)), args.json)
     else:
         print(as_table(report))
     return 0 if report.passed else 1
+
+
+def checked(runs: Runs, run: RunRequest, names: Sequence[str] = ()) -> CheckReport:
+    """Check the model of a run on its row and mask, all checks or those of ``names``."""
+    from core.run.checks.engines import subject_of
+    from core.run.checks.run import check
+
+    report = check(subject_of(runs, run), run.inputs, run.row, names=names, progress=progress)
+    progress("", 1.0)
+    return report
 
 
 def as_plain(report: CheckReport) -> dict[str, Any]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.cli.models import add_json, is_file
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.models import add_json
+from app.cli.options import add_reading, tokenizer, varied, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.reading import engine, request
 from app.cli.values import whole, whole_list
 from app.pairs import PAIRS, Sides, sides
 from app.scene import scene
-from app.state import FAMILY_KIND
+from app.state import FAMILY_KIND, ViewState
 from core.text.tokenizer import Tokenizer
 from core.types import CompareJob, Comparison, RunRequest, Side
 
@@ -69,9 +68,10 @@ def command(args: argparse.Namespace) -> int:
 
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    a, b = _sides(args)
-    words = tokenizer(args.model)
-    with _engines() as engine_of:
+    state = view_state(args)
+    words = tokenizer(state.model)
+    a, b = _sides(args, state)
+    with engines() as engine_of:
         found = compare(engine_of, CompareJob(1, a, b, a.run.head))
     if args.json is not None:
         deliver(to_json(as_plain(found, words)), args.json)
@@ -80,7 +80,7 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sides(args: argparse.Namespace) -> Sides:
+def _sides(args: argparse.Namespace, state: ViewState) -> Sides:
     """The two sides that the options describe; raises ValueError where they describe none."""
     changes = {name: getattr(args, f"with_{name}") for name in _OTHER}
     changes = {name: value for name, value in changes.items() if value is not None}
@@ -89,17 +89,13 @@ def _sides(args: argparse.Namespace) -> Sides:
         raise ValueError(f"--pair says what both sides are, so {given} cannot be given beside it.")
     if args.pair is None and not changes:
         raise ValueError("There is nothing to compare with: give --pair, or --with-model and such.")
-    run = _run(args)
+    run = _run(state)
     if args.pair is not None:
         found = sides(args.pair, run)
         if isinstance(found, str):
             raise ValueError(found)
         return found
-    other = argparse.Namespace(**(vars(args) | changes))
-    if args.with_mask not in (None, "prefix") and args.with_prefix is None:
-        other.prefix = None
-    if args.with_model is not None and args.with_backend is None:
-        other.backend = None
+    other = varied(state, changes, args.mask)
     said = (f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in changes.items())
     return Side("A", run), Side(f"B ({', '.join(said)})", _run(other))
 
@@ -108,14 +104,12 @@ def _in_words(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _run(args: argparse.Namespace) -> RunRequest:
-    state = view_state(args)
-    backend = args.backend or ("onnx" if is_file(state.model) else "torch")
-    return replace(request(state, scene(state, tokenizer(state.model))), backend=backend)
+def _run(state: ViewState) -> RunRequest:
+    return request(state, scene(state, tokenizer(state.model)))
 
 
 @contextmanager
-def _engines() -> Iterator[Callable[[RunRequest], Runs]]:
+def engines() -> Iterator[Callable[[RunRequest], Runs]]:
     """The engine of each run, opened when it is first asked for."""
     with ExitStack() as stack:
         made: dict[tuple[str, str], Runs] = {}

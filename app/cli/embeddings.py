@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.cli.models import add_json
-from app.cli.options import add_engine, card_of, tokenizer
+from app.cli.options import add_engine, card_of, placed, tokenizer
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.reading import engine
 from core.text.tokenizer import Tokenizer
@@ -58,7 +58,7 @@ def command(args: argparse.Namespace) -> int:
     sentences = [sentence_ids(words.encode(text), kind) for text in args.text]
     inputs = batch(sentences, kind, card.family)
     head = HeadRef(Stack.DECODER)
-    run = RunRequest(1, card.name, inputs, head, device=args.device, dtype=args.dtype)
+    run = placed(RunRequest(1, card.name, inputs, head), args)
     with engine(card.name, args.backend) as runs:
         seen = embeddings(runs, EmbeddingsJob(1, run))
     if args.json is not None:

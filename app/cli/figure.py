@@ -1,4 +1,4 @@
-"""``maskscope figure``: a mask, a head, all heads or a generation, as a figure for a paper."""
+"""``maskscope figure``: what is seen of a run, as a figure for a paper."""
 
 from __future__ import annotations
 
@@ -10,23 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import figures
+from app.cli.check import checked
+from app.cli.compare import engines
+from app.cli.flow import usual_position
 from app.cli.models import model_card
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import Failure, check_target, write_files
 from app.cli.reading import engine, request
 from app.cli.values import length, whole
+from app.pairs import PAIRS, sides
 from app.scene import Scene, scene
 from app.state import ViewState
 from core.figure.style import PRESETS, Style, points, preset
 from core.text.tokenizer import Tokenizer
-from core.types import GenerateRequest, HeadRef, ModelCard, Stack
+from core.types import (
+    CompareJob,
+    FlowJob,
+    FlowMethod,
+    GenerateRequest,
+    HeadRef,
+    ModelCard,
+    RunRequest,
+    Stack,
+)
 from core.types.colors import MAP_NAMES
 from core.types.figure import Figure
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
 
-VIEWS = ("mask", "attention", "heads", "steps")
+VIEWS = ("mask", "attention", "heads", "steps", "flow", "report", "difference")
 SUFFIXES = (".svg", ".pdf", ".png")
 _DPI = (72, 1200)
 
@@ -44,12 +57,18 @@ def add(commands: Any) -> None:
     add = parser.add_argument
     add("out", type=Path, metavar="OUT", help="the file: its name ends in .svg, .pdf or .png")
     add("--view", choices=VIEWS, default="attention", help="what is drawn; default: attention")
-    add("--layer", type=whole(1), default=1, metavar="N", help="counted from 1")
-    add("--head", type=whole(1), default=1, metavar="N", help="counted from 1")
+    add("--layer", type=whole(1), metavar="N", help="counted from 1; default: the first")
+    add("--head", type=whole(1), metavar="N", help="counted from 1; default: the first")
     stacks = [stack.value for stack in Stack]
     add("--stack", choices=stacks, help="of an encoder-decoder; default: decoder")
     steps = "tokens that are generated for steps; default: 8"
     add("--max-new-tokens", type=whole(1, 100_000), default=8, metavar="N", help=steps)
+    methods = [method.value for method in FlowMethod]
+    of = "the column whose output is explained by flow; default: as `maskscope flow`"
+    add("--position", type=whole(0), metavar="N", help=of)
+    add("--method", choices=methods, default=methods[0], help="how flow measures shares")
+    pairs, listed = [pair.name for pair in PAIRS], "what difference compares; `maskscope compare`"
+    add("--pair", choices=pairs, help=f"{listed} lists them")
     group = parser.add_argument_group("the look")
     add = group.add_argument
     add("--preset", choices=tuple(PRESETS), default="one-column", help="size and fonts")
@@ -69,11 +88,13 @@ def command(args: argparse.Namespace) -> int:
     suffix = args.out.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{args.out} must end in .svg, .pdf or .png, which says what is written.")
+    if (args.view == "difference") != (args.pair is not None):
+        raise ValueError("--view difference needs --pair, and --pair needs --view difference.")
     check_target(args.out)
     look = style_of(args)
-    card = model_card(args.model)
     state = view_state(args)
-    state = replace(state, head=_head(args, card, state.head.stack))
+    card = model_card(state.model)
+    state = replace(state, head=_head(args, card, state.head))
     words = tokenizer(state.model)
     shown = scene(state, words)
     asked = {"model": card.name, "text": state.current.text, "view": args.view}
@@ -109,20 +130,24 @@ def style_of(args: argparse.Namespace) -> Style:
     )
 
 
-def _head(args: argparse.Namespace, card: ModelCard, own: Stack) -> HeadRef:
+def _head(args: argparse.Namespace, card: ModelCard, own: HeadRef) -> HeadRef:
     """The head that was asked for, counted from 0; ValueError where it is not there."""
-    stacks = tuple(Stack) if card.encoder_layers and card.layers else (own,)
-    stack = own if args.stack is None else Stack(args.stack)
+    stacks = tuple(Stack) if card.encoder_layers and card.layers else (own.stack,)
+    stack = own.stack if args.stack is None else Stack(args.stack)
     if stack not in stacks:
-        raise ValueError(f"stack is {stack.value}, but {card.name} has only the {own.value}.")
+        only = own.stack.value
+        raise ValueError(f"stack is {stack.value}, but {card.name} has only the {only}.")
+    if stack is not own.stack:
+        own = HeadRef(stack)
+    layer, head = args.layer or own.layer + 1, args.head or own.head + 1
     two = len(stacks) > 1
     layers = card.encoder_layers if two and stack is Stack.ENCODER else card.layers
-    for name, value, most in (("layer", args.layer, layers), ("head", args.head, card.heads)):
+    for name, value, most in (("layer", layer, layers), ("head", head, card.heads)):
         if value > most:
             raise ValueError(f"{name} is {value}, but must be between 1 and {most}.")
     if args.view == "steps" and stack is not Stack.DECODER:
         raise ValueError(f"stack is {stack.value}, but steps are drawn of a decoder.")
-    return HeadRef(stack, args.layer - 1, args.head - 1)
+    return HeadRef(stack, layer - 1, head - 1)
 
 
 def _drawn(
@@ -130,8 +155,21 @@ def _drawn(
 ) -> Figure:
     if args.view == "mask":
         return figures.mask_of(shown, state.head.stack, words, look)
-    with engine(state.model, args.backend) as runs:
+    if args.view == "difference":
+        return _compared(args, request(state, shown), words, look)
+    with engine(state.model, state.backend) as runs:
         return _read(runs, args, state, shown, (words, look))
+
+
+def _compared(args: argparse.Namespace, run: RunRequest, words: Tokenizer, look: Style) -> Figure:
+    from core.run.compare import compare
+
+    made = sides(args.pair, run)
+    if isinstance(made, str):
+        raise ValueError(made)
+    with engines() as engine_of:
+        found = compare(engine_of, CompareJob(1, *made, run.head))
+    return figures.comparison_of(found, words, look)
 
 
 def _read(
@@ -146,6 +184,14 @@ def _read(
     if args.view == "steps":
         wanted = GenerateRequest(asked, state.sampling, args.max_new_tokens)
         return figures.steps_of(shown, runs.generate(wanted), words, look)
+    if args.view == "flow":
+        from core.run.flow import flow
+
+        position = usual_position(shown) if args.position is None else args.position
+        made = flow(runs, FlowJob(1, asked, position))
+        return figures.flow_of(shown, made, FlowMethod(args.method), words, look)
+    if args.view == "report":
+        return figures.report_of(checked(runs, asked), look)
     result = runs.run(asked)
     if args.view == "attention":
         return figures.attention_of(shown, result.head, words, look)

@@ -71,8 +71,8 @@ def command(args: argparse.Namespace) -> int:
     words = tokenizer(state.model)
     shown = scene(state, words)
     token = None if args.token is None else _one_token(args.token, words)
-    position = _usual(shown) if args.position is None else args.position
-    with engine(state.model, args.backend) as runs:
+    position = usual_position(shown) if args.position is None else args.position
+    with engine(state.model, state.backend) as runs:
         job = FlowJob(1, request(state, shown), position, args.layer, token)
         told = _Told(flow(runs, job), shown, words)
     if args.json is not None:
@@ -91,7 +91,7 @@ def _one_token(text: str, words: Tokenizer) -> int:
     return ids[0]
 
 
-def _usual(shown: Scene) -> int:
+def usual_position(shown: Scene) -> int:
     """The column that is asked about most: the first gap to be filled, or the last token."""
     spec, ids = shown.inputs.mask, shown.inputs.rows[shown.row]
     if not spec.kind.is_causal and MASK in ids:

@@ -16,7 +16,7 @@ from app.cli.values import decimal, whole
 from app.scene import scene
 from app.state import ViewState
 from core.text.tokenizer import MASK, Tokenizer
-from core.types import Family, GenerateRequest, MaskKind, Sampling, StepEvent
+from core.types import Family, GenerateRequest, MaskKind, StepEvent
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
@@ -31,11 +31,12 @@ def add(commands: Any) -> None:
         " [MASK] instead.",
     )
     add_reading(parser)
-    parser.add_argument("--max-new-tokens", type=whole(1, 100_000), default=24, metavar="N")
-    parser.add_argument("--temperature", type=decimal, default=0.0, help="0 takes the likeliest")
-    parser.add_argument("--top-k", type=whole(0), default=0, metavar="N", help="0 is off")
-    parser.add_argument("--top-p", type=decimal, default=1.0, help="1 is off")
-    parser.add_argument("--seed", type=whole(0, 2**32 - 1), default=0, metavar="N")
+    add = parser.add_argument
+    add("--max-new-tokens", type=whole(1, 100_000), metavar="N", help="default: 24")
+    add("--temperature", type=decimal, help="0, the default, takes the likeliest")
+    add("--top-k", type=whole(0), metavar="N", help="0, the default, is off")
+    add("--top-p", type=decimal, help="1, the default, is off")
+    add("--seed", type=whole(0, 2**32 - 1), metavar="N", help="default: 0")
     add_json(parser)
     parser.set_defaults(command=command)
 
@@ -44,10 +45,9 @@ def command(args: argparse.Namespace) -> int:
     """Generate or fill; print the text, or write what was asked for."""
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    sampling = Sampling(args.temperature, args.top_k, args.top_p, args.seed)
-    state = replace(view_state(args), sampling=sampling, max_new_tokens=args.max_new_tokens)
+    state = _sampled(args, view_state(args))
     words = tokenizer(state.model)
-    with engine(state.model, args.backend) as runs:
+    with engine(state.model, state.backend) as runs:
         try:
             text = generate(runs, state, words)
             printed, plain = text.whole, text.as_plain()
@@ -63,6 +63,14 @@ def command(args: argparse.Namespace) -> int:
     else:
         deliver(to_json(plain), args.json)
     return 0
+
+
+def _sampled(args: argparse.Namespace, state: ViewState) -> ViewState:
+    """The state with the sampling that was asked for, and its own where nothing was."""
+    names = ("temperature", "top_k", "top_p", "seed")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    count = args.max_new_tokens or state.max_new_tokens
+    return replace(state, sampling=replace(state.sampling, **given), max_new_tokens=count)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.cli.models import add_json
-from app.cli.options import add_engine, card_of, tokenizer
+from app.cli.options import add_engine, card_of, placed, tokenizer
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.reading import engine
 from app.cli.values import whole
@@ -93,7 +93,7 @@ def _job(args: argparse.Namespace, model: str, words: Tokenizer) -> ObjectiveJob
     head = HeadRef(Stack.DECODER)
     return ObjectiveJob(
         generation=1,
-        run=RunRequest(1, model, inputs, head, device=args.device, dtype=args.dtype),
+        run=placed(RunRequest(1, model, inputs, head), args),
         ids=ids,
         objective=Objective(args.objective),
         seed=args.seed,

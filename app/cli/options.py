@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from app.cli.mask import add_shape, spread
 from app.cli.models import is_file, model_card
-from app.cli.values import whole
-from app.scene import scene
+from app.cli.values import UsageError, whole
+from app.scene import check_states, scene
 from app.state import FAMILY_KIND, RowState, ViewState, initial
+from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
-from core.types import Family, MaskKind, ModelCard
+from core.types import Family, MaskKind, ModelCard, RunRequest
 
+T = TypeVar("T")
+
+_PACKS_NONE = "documents are given, but an encoder-decoder packs none."
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
-def add_reading(
-    parser: argparse.ArgumentParser, *, text_needed: bool = True, model_needed: bool = True
-) -> None:
+def add_reading(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
     """Add the options that say which model reads what, under which mask, and on what."""
-    add_texts(parser, text_needed=text_needed, model_needed=model_needed)
+    add_texts(parser, model_needed=model_needed)
     add_shape(parser)
     add_engine(parser)
 
@@ -30,50 +34,80 @@ def add_reading(
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what runs the model, and where."""
     add = parser.add_argument
-    add("--device", default="auto", help="auto, cpu, cuda or mps")
-    add("--dtype", default="float32", help="float32; float16 or bfloat16 on cuda")
+    add("--device", help="auto, cpu, cuda or mps; default: auto")
+    add("--dtype", help="float32; float16 or bfloat16 on cuda; default: float32")
     backend = "what runs the model; default: torch, and onnx for a FILE.onnx"
     add("--backend", choices=("torch", "onnx"), help=backend)
 
 
-def add_texts(
-    parser: argparse.ArgumentParser, *, model_needed: bool = True, text_needed: bool = True
-) -> None:
+def add_texts(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
     """Add the options that say which model reads what."""
     add = parser.add_argument
-    named = "a name that `maskscope models` lists, or a FILE.onnx"
+    named = f"a name that `maskscope models` lists, a FILE.onnx, or a FILE{SUFFIX} that says it all"
     add("model", metavar="MODEL", nargs=None if model_needed else "?", help=named)
-    more = "the text; once more for another batch row"
-    add("--text", action="append", required=text_needed, help=more)
+    add("--text", action="append", help="the text; once more for another batch row")
     add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
-    add("--row", type=whole(0), default=0, metavar="N", help="the batch row that is shown")
+    shown = "the batch row that is shown; default: 0"
+    add("--row", type=whole(0), metavar="N", help=shown)
     kinds = [kind.value for kind in _FAMILY]
     add("--mask", choices=kinds, help="the rule of the mask; default: what it was trained under")
 
 
 def view_state(args: argparse.Namespace) -> ViewState:
-    """The state that the options describe.
+    """The state that the options describe, or that a workspace keeps in place of a model.
 
     Raises
     ------
     ValueError
         with a sentence where an option cannot be, or would not do anything.
     """
-    card = card_of(args)
+    state = _kept(args) if is_workspace(args.model) else _described(args)
+    given = {name: getattr(args, name) for name in ("row", "device", "dtype", "backend")}
+    state = replace(state, **{name: value for name, value in given.items() if value is not None})
+    if state.backend == "torch" and is_file(state.model):
+        raise ValueError(f"backend is torch, but must be onnx for {state.model}.")
+    if state.row >= len(state.rows):
+        raise ValueError(f"row is {state.row}, but must be between 0 and {len(state.rows) - 1}.")
+    return state
+
+
+def _kept(args: argparse.Namespace) -> ViewState:
+    """The state in a workspace; ValueError where an option says the same once more."""
+    rest = {"past": 0, "left_pad": (0,), "right_pad": (0,), "documents": ()}
+    for name in ("text", "target", "mask", "prefix", "window", *rest):
+        if getattr(args, name) != rest.get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(
+                f"{args.model} says what is read under which mask, so {option} cannot be given"
+                " beside it; leave it out, or name a model."
+            )
+    state = load(Path(args.model)).state
+    check_states((state,), [model_card(state.model)], tokenizer(state.model))
+    return state
+
+
+def _described(args: argparse.Namespace) -> ViewState:
+    if not args.text:
+        raise UsageError(
+            f"--text is missing: say what {args.model} reads, or name a workspace in its place."
+        )
+    card = model_card(args.model)
     state = replace(
         initial(family_under(card, args.mask)),
         model=card.name,
         rows=_rows(args, card.family is Family.ENCODER_DECODER),
-        row=args.row,
         past=args.past,
         window=args.window,
         documents=args.documents,
-        device=args.device,
-        dtype=args.dtype,
+        backend=backend_of(card.name),
     )
-    if args.row >= len(state.rows):
-        raise ValueError(f"row is {args.row}, but must be between 0 and {len(state.rows) - 1}.")
     return _with_prefix(state, args.prefix)
+
+
+def placed(request: RunRequest, args: argparse.Namespace) -> RunRequest:
+    """A request on the device and in the number type that the options say."""
+    device, dtype = args.device or request.device, args.dtype or request.dtype
+    return replace(request, device=device, dtype=dtype)
 
 
 def card_of(args: argparse.Namespace) -> ModelCard:
@@ -82,6 +116,53 @@ def card_of(args: argparse.Namespace) -> ModelCard:
     if args.backend == "torch" and is_file(args.model):
         raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
     return card
+
+
+def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewState:
+    """A state that differs from another in what ``changes`` says, by the names of the options.
+
+    ``mask`` is the rule that was asked for of a model, None for its own. A prefix that nothing is
+    said of is cut to the shortest row.
+
+    Raises
+    ------
+    ValueError
+        with a sentence where a change cannot be.
+    """
+    card = model_card(changes.get("model", state.model))
+    kind, family = changes.get("mask", mask), state.family
+    if "model" in changes or "mask" in changes:
+        family = family_under(card, kind)
+    two_texts = family is Family.ENCODER_DECODER
+    had_two = state.family is Family.ENCODER_DECODER
+    if had_two and not two_texts and any(row.target for row in state.rows):
+        raise ValueError(f"target is given, but only an encoder-decoder has one: not {card.name}.")
+    if two_texts and state.documents:
+        raise ValueError(_PACKS_NONE)
+    own = state if state.family is family else initial(family)
+    rows = state.rows
+    for name in ("left_pad", "right_pad"):
+        if name in changes:
+            pads = _for_each(changes[name], len(rows), name)
+            rows = tuple(replace(r, **{name: n}) for r, n in zip(rows, pads, strict=True))
+    backend = backend_of(card.name) if "model" in changes else state.backend
+    new = replace(
+        state,
+        family=family,
+        model=card.name,
+        rows=rows,
+        prefix=own.prefix,
+        past=changes.get("past", state.past),
+        window=changes.get("window", state.window),
+        head=own.head,
+        backend=changes.get("backend", backend),
+    )
+    return _with_prefix(new, changes.get("prefix"))
+
+
+def backend_of(model: str) -> str:
+    """What runs a model where nothing is said: ONNX Runtime runs a file."""
+    return "onnx" if is_file(model) else "torch"
 
 
 def family_under(card: ModelCard, mask: str | None) -> Family:
@@ -102,20 +183,25 @@ def _rows(args: argparse.Namespace, two_texts: bool) -> tuple[RowState, ...]:
     if args.target and not two_texts:
         raise ValueError(f"target is given, but only an encoder-decoder has one: not {args.model}.")
     if two_texts and args.documents:
-        raise ValueError("documents are given, but an encoder-decoder packs none.")
+        raise ValueError(_PACKS_NONE)
     left, right = spread(args.left_pad, args.right_pad)
     count = len(texts)
     columns = []
     for name, values in (("target", targets), ("left_pad", left), ("right_pad", right)):
-        if len(values) not in (1, count):
-            raise ValueError(
-                f"{name} has {len(values)} values, but must have one for each of the {count} texts."
-            )
-        columns.append(list(values) * count if len(values) == 1 else list(values))
+        columns.append(_for_each(values, count, name))
     return tuple(
         RowState(text, target, left_pad=before, right_pad=after)
         for text, target, before, after in zip(texts, *columns, strict=True)
     )
+
+
+def _for_each(values: Sequence[T], count: int, name: str) -> list[T]:
+    """A value for each of ``count`` texts; a single one stands for all."""
+    if len(values) not in (1, count):
+        raise ValueError(
+            f"{name} has {len(values)} values, but must have one for each of the {count} texts."
+        )
+    return list(values) * count if len(values) == 1 else list(values)
 
 
 def _with_prefix(state: ViewState, prefix: int | None) -> ViewState:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 
 from app import doctor
 from app.cli import (
@@ -10,6 +12,7 @@ from app.cli import (
     check,
     compare,
     cost,
+    data,
     embeddings,
     export,
     figure,
@@ -38,6 +41,7 @@ PARTS = (
     embeddings,
     cost,
     figure,
+    data,
     export,
     backends,
     tour,
@@ -48,6 +52,12 @@ DESCRIPTION = """Explore attention masks: edit a mask, watch a real transformer 
 
 Without a command the window opens. Everything it shows can be had without it:
 """
+
+
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of a command line, that of the process if it is None; `UsageError` for others."""
+    names = [part.__name__.rpartition(".")[2] for part in PARTS]
+    return build().parse_args(window.opened(sys.argv[1:] if words is None else words, names))
 
 
 def build() -> argparse.ArgumentParser:

@@ -77,6 +77,7 @@ def request(state: ViewState, shown: Scene, *, top: int = 8) -> RunRequest:
         top=top,
         device=state.device,
         dtype=state.dtype,
+        backend=state.backend,
     )
 
 

@@ -34,7 +34,7 @@ def command(args: argparse.Namespace) -> int:
         check_target(args.json)
     state = view_state(args)
     words = tokenizer(state.model)
-    with engine(state.model, args.backend) as runs:
+    with engine(state.model, state.backend) as runs:
         reading = read(runs, state)
     files = {}
     if args.npz is not None:

@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_reading(parser, text_needed=False, model_needed=False)
+    add_reading(parser, model_needed=False)
     add = parser.add_argument
     add("--layer", type=whole(1), default=1, metavar="N", help="the layer, from 1; default: 1")
     add("--head", type=whole(1), default=1, metavar="N", help="the head, from 1; default: 1")
@@ -69,7 +69,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int, list[str]]:
-    if args.model is None or args.text is None:
+    if args.model is None:
         raise ValueError("MODEL and --text must be given, or --example alone.")
     state = view_state(args)
     words = tokenizer(state.model)
@@ -83,7 +83,7 @@ def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int,
     if query >= spec.length:
         raise ValueError(f"query is {query}, but must be between 0 and {spec.length - 1}.")
     head = HeadRef(stack, args.layer - 1, args.head - 1)
-    with engine(state.model, args.backend) as runs:
+    with engine(state.model, state.backend) as runs:
         found = stages(runs, StagesJob(1, request(state, shown), head))
     keys = tuple(words.pieces(shown.key_ids[stack]))
     token = words.label(shown.query_ids[stack][query])

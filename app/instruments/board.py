@@ -16,6 +16,7 @@ from app.instruments.base import Instrument, View
 from app.instruments.flow import Flow
 from app.instruments.registry import INSTRUMENTS
 from app.main_window import MainWindow
+from app.scene import asks
 from core.text.tokenizer import Tokenizer
 from core.types import Answer, FlowMethod, Job, Progress
 from widgets.job_bar import JobBar
@@ -106,6 +107,15 @@ class Board(QObject):
     def answers(self) -> dict[str, object]:
         """The newest answer of each instrument that is open, by its name."""
         return {n: p.answer for n, p in self.places.items() if self._is_open(p) and p.answer}
+
+    def answers_about(self, view: View) -> dict[str, object]:
+        """Those of the answers that are about the run of ``view``, and not of an earlier one."""
+        run, found = asks(view.state, view.scene), {}
+        for name, answer in self.answers().items():
+            asked = self.places[name].asked
+            if asked is not None and asks(asked[1].state, asked[1].scene) == run:
+                found[name] = answer
+        return found
 
     @property
     def flow_method(self) -> FlowMethod:

@@ -22,7 +22,7 @@ class Compare(Instrument):
     name = "compare"
     title = "Side by side"
     tip = "Two masks, models or engines beside each other, and where they first part"
-    shortcut = "Ctrl+Shift+D"
+    shortcut = "Ctrl+Shift+P"
 
     _content: CompareView
     _pair = PAIRS[0].name

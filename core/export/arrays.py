@@ -59,22 +59,27 @@ def pattern(query: Floats, keys: Floats, mask: Mask) -> NDArray[np.float32]:
     ``query`` ``[H, Tq, d]``, ``keys`` ``[kv_heads, S, d]``, ``mask`` ``[1 or H, Tq, S]``. A row
     that may read nothing is 0. Differs from the weights inside the graph by rounding alone.
     """
-    group = len(query) // len(keys)
-    shared = np.repeat(keys, group, axis=0) if group > 1 else keys
-    scores = _single(query) @ _single(shared).transpose(0, 2, 1)
-    scores /= np.sqrt(np.float32(query.shape[-1]))
-    weights = softmax(np.where(mask, scores, np.finfo(np.float32).min))
+    weights = softmax(np.where(mask, scores(query, keys), np.finfo(np.float32).min))
     np.copyto(weights, 0, where=~mask)
     return weights
+
+
+def scores(query: Floats, keys: Floats) -> NDArray[np.float32]:
+    """Scaled dot products before the mask, float32 ``[H, Tq, S]``; shapes as in `pattern`."""
+    group = len(query) // len(keys)
+    shared = np.repeat(keys, group, axis=0) if group > 1 else keys
+    found = _single(query) @ _single(shared).transpose(0, 2, 1)
+    found /= np.sqrt(np.float32(query.shape[-1]))
+    return found
 
 
 def _single(values: Floats) -> NDArray[np.float32]:
     return values.astype(np.float32, copy=False)
 
 
-def softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+def softmax(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Softmax over the last axis."""
-    powers: NDArray[np.float32] = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    powers: NDArray[np.float32] = np.exp(values - values.max(axis=-1, keepdims=True))
     powers /= powers.sum(axis=-1, keepdims=True)
     return powers
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays, Floats, Source, pattern
+from core.export.arrays import Arrays, Floats, Source, pattern, scores
 from core.export.buffers import Bound, Buffers, held_pairs, ort_value
 from core.export.files import Files, Header, read_header
 from core.export.names import Part, each, pairs, parts_of, signature
@@ -34,6 +34,10 @@ class Seen:
     def pattern(self, layer: int, row: int) -> NDArray[np.float32]:
         """The weights of a layer for one batch row, float32 ``[H, Tq, S]``, computed now."""
         return pattern(self.queries[layer][row], self.keys[layer][row], self.mask[row])
+
+    def scores(self, layer: int, row: int) -> NDArray[np.float32]:
+        """What those weights are made of, before the mask, float32 ``[H, Tq, S]``."""
+        return scores(self.queries[layer][row], self.keys[layer][row])
 
 
 @dataclass

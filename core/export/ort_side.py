@@ -1,12 +1,17 @@
-"""One side of a comparison read on ONNX Runtime: weights and logits, no states."""
+"""One side of a comparison read on ONNX Runtime: weights, scores and logits, no states."""
 
 from __future__ import annotations
 
-from core.export.ort_model import OrtModel
-from core.export.ort_subject import OrtSubject
+import numpy as np
+from numpy.typing import NDArray
+
+from core.export.arrays import arrays_of
+from core.export.ort_model import OrtModel, Seen
+from core.export.ort_subject import tolerance
 from core.run.cancel import CancelToken
 from core.run.side import SideReading, checked
 from core.run.validate import out_of_training
+from core.run.walls import Key, grow
 from core.types import Side, Stack
 
 NO_STATES = (
@@ -31,18 +36,41 @@ def read_side(model: OrtModel, side: Side, cancel: CancelToken | None = None) ->
             f"{side.title}: an exported model cannot {fault}; choose torch to see what that does."
         )
     inputs, past = checked(model, side), side.run.inputs.mask.past
-    subject = OrtSubject(model, side.run.model, cancel)
-    reading = subject.read(inputs, (past,), patterns=True)
+    given, width = arrays_of(inputs), inputs.mask.filled
+    state = model.begin(1, given.source, cancel)
+    kept = _Kept(side.scores)
+    if state.memory is not None:
+        kept.take(state.memory, Stack.ENCODER)
+    logits = []
+    for stop in (past, width) if past else (width,):
+        chunk = model.chunk(state, given, stop, cancel=cancel)
+        logits.append(chunk.logits[0].copy())
+        for seen in chunk.seen:  # An exported encoder calls its only stack by its own name.
+            kept.take(seen, Stack.CROSS if seen.stack is Stack.CROSS else Stack.DECODER)
     note = out_of_training(model, inputs.mask)
-    patterns = {key: pattern[0] for key, pattern in reading.patterns.items()}
-    if inputs.source_mask is None:  # An exported encoder calls its only stack by its own name.
-        patterns = {(Stack.DECODER, layer): patterns[stack, layer] for stack, layer in patterns}
     return SideReading(
-        logits=reading.logits[0],
-        patterns=patterns,
-        tolerance=subject.tolerance,
+        logits=np.concatenate(logits),
+        patterns=kept.patterns,
+        scores=kept.scores,
+        tolerance=tolerance(model),
         notes=(
             *((f"{side.title}: {side.run.model} was {note}.",) if note else ()),
             NO_STATES.format(side.title),
         ),
     )
+
+
+class _Kept:
+    """Weights, and scores if they are wanted, by stack and layer: chunk below chunk."""
+
+    def __init__(self, wants_scores: bool) -> None:
+        self.patterns: dict[Key, NDArray[np.float32]] = {}
+        self.scores: dict[Key, NDArray[np.float32]] = {}
+        self._wants_scores = wants_scores
+
+    def take(self, seen: Seen, stack: Stack) -> None:
+        """Keep the layers of one call."""
+        for layer in range(len(seen.queries)):
+            grow(self.patterns, (stack, layer), seen.pattern(layer, 0))
+            if self._wants_scores:
+                grow(self.scores, (stack, layer), seen.scores(layer, 0))

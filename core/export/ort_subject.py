@@ -23,7 +23,7 @@ class OrtSubject(Subject):
     def __init__(self, model: OrtModel, name: str, cancel: CancelToken | None = None) -> None:
         super().__init__(cancel)
         self.model, self.name, self.config = model, name, model.config
-        self.tolerance = LOSSY_BOUNDS.get(model.dtype, {"logits": TOLERANCE})["logits"]
+        self.tolerance = tolerance(model)
 
     def _read(self, given: Arrays, stops: tuple[int, ...], patterns: bool) -> Reading:
         state = self.model.begin(len(given.ids), given.source, self.cancel)
@@ -38,6 +38,11 @@ class OrtSubject(Subject):
                 _keep(kept, chunk, stops[-1])
         whole = {key: np.concatenate(parts, axis=2) for key, parts in kept.items()}
         return Reading(np.concatenate(logits, axis=1), whole)
+
+
+def tolerance(model: OrtModel) -> float:
+    """The largest absolute difference of logits that is rounding."""
+    return LOSSY_BOUNDS.get(model.dtype, {"logits": TOLERANCE})["logits"]
 
 
 def _keep(kept: dict[Key, list[NDArray[np.float32]]], chunk: Chunk, width: int) -> None:

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from core.figure.attention import checked, weight_cells
 from core.figure.axes import Axis, Box, heatmap
-from core.figure.keys import ROOT_TICKS, color_bar
-from core.figure.mask import closed_cells, mask_axes
-from core.figure.page import Block, beside, captioned, cut, flowed, moved, page, room
-from core.figure.runs import painted
-from core.figure.style import ONE_COLUMN, Style, diverging
-from core.types import MaskSpec
-from core.types.figure import Figure, Mark, Text
+from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
+from core.figure.page import MARGIN, Block, beside, captioned, cut, flowed, moved, page, room
+from core.figure.runs import painted, placed, runs
+from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, diverging, reason_colors
+from core.types import Reason
+from core.types.figure import Cells, Figure, Mark, Text
 
 
 def difference_figure(
@@ -27,14 +26,14 @@ def difference_figure(
     keys: Sequence[str] = (),
     *,
     names: tuple[str, str] = ("A", "B"),
-    specs: tuple[MaskSpec, MaskSpec] | None = None,
-    row: int = 0,
+    reasons: NDArray[np.uint8] | None = None,
     style: Style = ONE_COLUMN,
 ) -> Figure:
     """Two matrices ``[Tq, S]`` of weights, each 0 to 1, and the first less the second.
 
-    Blue is less, orange is more, white is equal; the scale ends at the largest difference. Cells
-    that batch row ``row`` of ``specs`` closes are hatched; in the difference, if the two are equal.
+    Blue is less, orange is more, white is equal; the scale ends at the largest difference.
+    ``reasons`` ``[2, Tq, S]`` hold the `Reason` why a cell is closed in each: closed cells are
+    hatched, in the difference those that both close.
 
     Raises
     ------
@@ -51,15 +50,16 @@ def difference_figure(
     peak = float(np.abs(change).max())
     rows = Axis(shape[0], tuple(queries), name="query")
     cols = Axis(shape[1], tuple(keys), name="key")
-    if specs is not None:
-        rows, cols = mask_axes(specs[0], row, queries, keys)
-    same = specs[0] if specs is not None and specs[0] == specs[1] else None
+    why = np.zeros((2, *shape), np.uint8) if reasons is None else reasons
+    both = np.where(why.all(axis=0), why[0], np.uint8(Reason.OPEN))
     paints = [
-        partial(_weights, style, first, specs and specs[0], row),
-        partial(_weights, style, second, specs and specs[1], row),
-        partial(_change, style, change / max(peak, 1e-12), same, row),
+        partial(_weights, style, first, why[0]),
+        partial(_weights, style, second, why[1]),
+        partial(_change, style, change / max(peak, 1e-12), both),
     ]
-    bars = _bars(style, peak)
+    closed = [Reason(code) for code in np.unique(why) if code != Reason.OPEN]
+    swatches = legend(style, reason_swatches(closed, quiet=True), style.width - 2 * MARGIN)
+    bars = flowed(style, (_bars(style, peak), swatches))
     wide, high = room(style, (bars,))
     gap, caption = 1.5 * style.label, 1.6 * style.label
     titles = (*names, f"{names[0]} − {names[1]}")
@@ -89,19 +89,30 @@ def _named(style: Style, name: str, block: Block, box: Box) -> Block:
 
 
 def _weights(
-    style: Style, pattern: NDArray[np.floating], spec: MaskSpec | None, row: int, box: Box
+    style: Style, pattern: NDArray[np.floating], why: NDArray[np.uint8], box: Box
 ) -> list[Mark]:
     marks = weight_cells(style, np.sqrt(np.clip(pattern, 0.0, 1.0)), box)
-    return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
+    return [*marks, *_closed(style, why, box)]
 
 
 def _change(
-    style: Style, share: NDArray[np.floating], spec: MaskSpec | None, row: int, box: Box
+    style: Style, share: NDArray[np.floating], why: NDArray[np.uint8], box: Box
 ) -> list[Mark]:
     """``share`` ``[Tq, S]`` of the diverging map, -1 to 1."""
     levels = np.round(np.clip(share, -1.0, 1.0) * 127.0).astype(np.int64) + 127
     marks: list[Mark] = [*painted(levels, diverging(style.map_name), box.corner, box.cell)]
-    return marks if spec is None else [*marks, *closed_cells(style, spec, row, box, quiet=True)]
+    return [*marks, *_closed(style, why, box)]
+
+
+def _closed(style: Style, why: NDArray[np.uint8], box: Box) -> list[Mark]:
+    """The closed cells of ``why`` ``[Tq, S]``, one mark for each reason."""
+    marks: list[Mark] = []
+    for code, blocks in runs(why):
+        if code != Reason.OPEN:
+            ground, ink = reason_colors(Reason(code), quiet=True)
+            rects, hatch = placed(blocks, box.corner, box.cell), REASON_HATCH[Reason(code)]
+            marks.append(Cells(rects, ground, hatch, ink, style.hatch_scale))
+    return marks
 
 
 def _bars(style: Style, peak: float) -> Block:

@@ -26,6 +26,8 @@ class SideReading:
         output is DECODER here, whatever it is shown as.
     states : float32 ``[L + 1, N, width]`` by stack, the embedding and what comes out of each layer,
         before the last norm; empty where the engine hands out none.
+    scores : float32 ``[H, N, S]`` by stack and layer, the scaled dot products before the mask, 0
+        for keys that came after the chunk of their query; empty unless the side asks for them.
     tolerance : the largest absolute difference of logits that is rounding.
     notes : sentences about what could not be had, or must be known to read the rest.
     """
@@ -33,6 +35,7 @@ class SideReading:
     logits: NDArray[np.float32]
     patterns: Mapping[Key, NDArray[np.float32]]
     states: Mapping[Stack, NDArray[np.float32]] = field(default_factory=dict)
+    scores: Mapping[Key, NDArray[np.float32]] = field(default_factory=dict)
     tolerance: float = 0.0
     notes: tuple[str, ...] = ()
 

@@ -37,7 +37,7 @@ def read_side(model: Transformer, side: Side, cancel: CancelToken | None = None)
     inputs = checked(model, side)
     weight, past = model.tokens.weight, side.run.inputs.mask.past
     only = Stack.DECODER if inputs.source_mask is None else None
-    capture = Capture(cancel=cancel, only=only)
+    capture = Capture(cancel=cancel, scores=side.scores, only=only)
     tensors = _on_device(side, inputs, weight.device)
     fault = masking_late(model) if side.mask_after_softmax else nullcontext()
     with fault, torch.no_grad():
@@ -47,6 +47,7 @@ def read_side(model: Transformer, side: Side, cancel: CancelToken | None = None)
         logits=_array(logits),
         patterns=capture.patterns,
         states={stack: _array(levels) for stack, levels in states.items()},
+        scores=capture.scores,
         tolerance=TOLERANCES[weight.dtype],
         notes=(f"{side.title}: {side.run.model} was {note}.",) if note else (),
     )

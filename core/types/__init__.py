@@ -23,6 +23,7 @@ from core.types.cost import (
     Term,
     Workload,
 )
+from core.types.data import Data, DataArray, DataJob, Written
 from core.types.embeddings import EmbeddingsJob, EmbeddingsView, Pooling
 from core.types.exports import BOUNDS, LOSSY_BOUNDS, Exported, ExportJob, ParityCase, ParityReport
 from core.types.flow import (
@@ -69,6 +70,9 @@ __all__ = [
     "Comparison",
     "Cost",
     "CostCurves",
+    "Data",
+    "DataArray",
+    "DataJob",
     "EmbeddingsJob",
     "EmbeddingsView",
     "ExportJob",
@@ -118,4 +122,5 @@ __all__ = [
     "Term",
     "Verdict",
     "Workload",
+    "Written",
 ]

@@ -28,12 +28,14 @@ class Side:
     positions : False counts columns as positions, pads and documents too.
     mask_after_softmax : True zeroes closed weights after the softmax and leaves the rest as they
         are, so that a row no longer adds up to 1.
+    scores : True keeps what the weights are made of beside them.
     """
 
     title: str
     run: RunRequest
     positions: bool = True
     mask_after_softmax: bool = False
+    scores: bool = False
 
 
 @dataclass(frozen=True)

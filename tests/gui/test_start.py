@@ -6,9 +6,15 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from app import workspaces
+from app.state import RowState, initial
+from app.workspaces import Workspace
+from core.types import Family
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_PAINT = """
@@ -65,6 +71,29 @@ def test_a_screenshot_is_taken_once_the_first_result_is_shown(tmp_path: Path) ->
     assert (image.width(), image.height()) == (1280, 800)
     colours = {image.pixel(x, y) for x in range(0, 1280, 8) for y in range(0, 800, 8)}
     assert len(colours) > 20
+
+
+def test_a_picture_of_a_workspace_is_whole_and_leaves_the_last_session_as_it_is(
+    tmp_path: Path,
+) -> None:
+    from PySide6.QtGui import QImage
+
+    path, data = tmp_path / "mine.maskscope", tmp_path / "data"
+    state = replace(initial(Family.DECODER), rows=(RowState("The cat"),))
+    workspaces.save(Workspace(state, docks=("flow",)), path)
+    last = data / "maskscope" / "last.maskscope"
+    last.parent.mkdir(parents=True)
+    last.write_text("kept")
+    picture = tmp_path / "window.png"
+    words = ("-m", "app", str(path), "--screenshot", str(picture), "--size", "1280x800")
+    done = run(*words, XDG_DATA_HOME=str(data), XDG_CONFIG_HOME=str(tmp_path / "config"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("ready decoder on ")
+    image = QImage(str(picture))
+    below = [image.pixelColor(x, y) for x in range(660, 1260, 3) for y in range(540, 770, 3)]
+    assert sum(colour.saturation() > 60 for colour in below) > 100, "the flow is not drawn"
+    assert last.read_text() == "kept"
+    assert not (tmp_path / "config").exists()
 
 
 @pytest.mark.xvfb

@@ -63,7 +63,7 @@ def test_json_of_a_chunk_after_a_cache(maskscope):
     assert found["SDPA, is_causal"].startswith("queries 2 to 3 differ: the triangle is aligned")
 
 
-NEEDS = "needs --family and --length, or MODEL and --text, and not both"
+NEEDS = "needs --family and --length, or MODEL and --text, or a workspace; not both"
 
 
 @pytest.mark.usefixtures("models")

@@ -10,8 +10,10 @@ pytestmark = pytest.mark.usefixtures("models")
 @pytest.fixture
 def installed(monkeypatch):
     """Versions that the doctor finds instead of the real ones; None for a missing package."""
-    real, told = doctor._version, {}
-    monkeypatch.setattr(doctor, "_version", lambda name: told[name] if name in told else real(name))
+    real, told = doctor.version_of, {}
+    monkeypatch.setattr(
+        doctor, "version_of", lambda name: told[name] if name in told else real(name)
+    )
     monkeypatch.setattr(doctor, "missing_libraries", lambda: ())
     return told
 

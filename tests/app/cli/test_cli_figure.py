@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from app.cli import output
+from app.cli.figure import VIEWS
 
 pytestmark = pytest.mark.usefixtures("models", "qapp")
 
@@ -23,13 +24,12 @@ def parameters(path) -> dict[str, str]:
     return json.loads(next(ET.parse(path).iter(f"{DC}description")).text)
 
 
-@pytest.mark.parametrize("view", ["mask", "attention", "heads", "steps"])
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_every_view_in_every_kind_of_file(maskscope, tmp_path, view, suffix):
     name = f"a.{suffix}"
-    outcome = maskscope(
-        "figure", "decoder", "--text", TEXT, "--view", view, "--max-new-tokens", "3", name
-    )
+    more = ("--pair", "softmax") if view == "difference" else ("--max-new-tokens", "3")
+    outcome = maskscope("figure", "decoder", "--text", TEXT, "--view", view, *more, name)
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     start = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
     assert (tmp_path / name).read_bytes().startswith(start)
@@ -65,6 +65,36 @@ def test_steps_are_those_that_are_generated(maskscope, tmp_path):
     drawn = " ".join(texts(tmp_path / "a.svg"))
     for number, step in enumerate(said["steps"], start=1):
         assert f"{number}  {step['token'][:4]}" in drawn
+
+
+def test_flow_is_that_of_the_position_and_the_method(maskscope, tmp_path):
+    words = ("figure", "decoder", "--text", TEXT, "--view", "flow", "--window", "1")
+    assert maskscope(*words, "a.svg").code == 0
+    told = parameters(tmp_path / "a.svg")
+    assert (told["output"], told["shares"]) == ("column 7", "rollout")
+    assert maskscope(*words, "--position", "2", "--method", "value-norm", "b.svg").code == 0
+    told = parameters(tmp_path / "b.svg")
+    assert (told["output"], told["shares"]) == ("column 2", "value-norm")
+
+
+def test_a_report_is_what_the_checks_say(maskscope, tmp_path):
+    words = ("--text", TEXT, "--window", "3")
+    said = json.loads(maskscope("check", "decoder", *words, "--json").out)
+    assert maskscope("figure", "decoder", *words, "--view", "report", "a.svg").code == 0
+    told = parameters(tmp_path / "a.svg")
+    assert (told["model"], told["mask"]) == ("decoder", said["mask"])
+    assert {check["name"] for check in said["checks"]} <= set(texts(tmp_path / "a.svg"))
+
+
+def test_a_difference_is_that_of_the_pair_and_the_head(maskscope, tmp_path):
+    words = ("figure", "decoder", "--text", TEXT, "--view", "difference", "--width", "7in")
+    assert maskscope(*words, "--pair", "causal-prefix", "--layer", "2", "a.svg").code == 0
+    told = parameters(tmp_path / "a.svg")
+    assert (told["A"], told["B"]) == ("causal", "prefix 4")
+    assert told["head"] == "decoder layer 2, head 1"
+    assert "part first in decoder layer 1" in told["finding"]
+    drawn = texts(tmp_path / "a.svg")
+    assert {"causal", "prefix 4", "causal − prefix 4", "in the future"} <= set(drawn)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +139,9 @@ def test_the_look_can_be_chosen(maskscope, tmp_path):
         (("--height", "13mm", "a.svg"), "this figure needs at least"),
         (("--stack", "cross", "a.svg"), "stack is cross, but decoder has only the decoder."),
         (("--map", "jet", "a.svg"), "jet"),
+        (("--view", "flow", "--position", "8", "a.svg"), "position is 8, but must be between 0"),
+        (("--view", "difference", "a.svg"), "--view difference needs --pair"),
+        (("--pair", "cache", "a.svg"), "--pair needs --view difference"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path, words, sentence):

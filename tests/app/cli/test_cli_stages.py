@@ -64,7 +64,7 @@ def test_an_encoder_shows_the_gap(maskscope, models):
     ("words", "told"),
     [
         ((), "MODEL and --text must be given, or --example alone"),
-        (("decoder",), "MODEL and --text must be given"),
+        (("decoder",), "--text is missing"),
         (("decoder", "--example"), "decoder is given, but the example takes no model"),
         (("decoder", *TEXT, "--query", "99"), "query is 99, but must be between 0 and "),
         (("decoder", *TEXT, "--stack", "cross"), "stack is cross, but must be decoder for"),

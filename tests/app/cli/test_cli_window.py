@@ -3,11 +3,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from app import workspaces
 from app.cli import libraries
+from app.state import initial
+from app.workspaces import Workspace
 from core.types import Family
 
 
@@ -35,6 +40,33 @@ def test_the_window_is_told_what_was_asked(maskscope, window, tmp_path):
     assert asked["screenshot"].name == "a.png"
     assert asked["family"] is Family.PREFIX
     assert (asked["size"], asked["theme"], asked["smoke"]) == ((1280, 800), "dark", False)
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize("words", [("{}",), ("--open", "{}"), ("--size", "640x480", "{}")])
+def test_a_workspace_is_opened_by_its_name(maskscope, window, tmp_path, words):
+    workspaces.save(Workspace(initial(Family.ENCODER)), tmp_path / "a.maskscope")
+    assert maskscope(*(word.format("a.maskscope") for word in words)).code == 0
+    assert window[0]["workspace"] == Path("a.maskscope")
+
+
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("no.maskscope",), "no.maskscope cannot be read: No such file"),
+        (("a.maskscope", "--family", "encoder"), "a.maskscope says which family is shown"),
+        (("strange.maskscope",), "There is no model 'nobody' for encoder here."),
+        (("--open", "a.maskscope", "models"), "--open before a command"),
+        (("a.maskscope", "models"), "--open before a command"),
+    ],
+)
+def test_a_workspace_that_cannot_be_shown_opens_no_window(refused, window, tmp_path, words, told):
+    shown = initial(Family.ENCODER)
+    for name, state in (("a", shown), ("strange", replace(shown, model="nobody"))):
+        workspaces.save(Workspace(state), tmp_path / f"{name}.maskscope")
+    assert told in refused(*words)
+    assert window == []
 
 
 @pytest.mark.usefixtures("no_display")

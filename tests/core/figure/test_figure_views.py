@@ -221,6 +221,17 @@ def test_a_difference_is_white_or_even_grey_at_zero(name: str) -> None:
         np.testing.assert_allclose(grey[0], grey[-1], atol=25)
 
 
+def test_a_difference_hatches_what_is_closed_and_says_why() -> None:
+    pattern = np.array([[1.0, 0.0], [0.5, 0.5]])
+    future, padding = Reason.FUTURE, Reason.PADDING
+    reasons = np.array([[[0, future], [0, 0]], [[0, future], [padding, 0]]], np.uint8)
+    figure = difference_figure(pattern, pattern, reasons=reasons)
+    hatched = [m for m in figure.marks if isinstance(m, Cells) and m.hatch is not None]
+    ground = {one: reason_colors(one, quiet=True)[0] for one in (future, padding)}
+    count = {one: sum(m.color == ground[one] for m in hatched) for one in ground}
+    assert count == {future: 3 + 1, padding: 1 + 1}  # The last of each is the legend's.
+
+
 def test_a_difference_shows_its_sign() -> None:
     first, second = np.full((1, 2), 0.5), np.array([[0.9, 0.1]])
     figure = difference_figure(first, second, names=("mine", "theirs"))
