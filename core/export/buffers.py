@@ -8,10 +8,10 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from core.export.arrays import Floats
 from core.export.names import Signature, pairs
 from core.export.session import on_device, run_bound
 from core.model.config import ModelConfig
+from core.run.arrays import Floats
 from core.run.cancel import CancelToken
 
 _STEP = 32

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays, arrays_of, likeliest
 from core.export.files import find
 from core.export.ort_flow import evidence
 from core.export.ort_model import Chunk, OrtModel, State
 from core.export.ort_side import read_side
 from core.mask.padding import real_tokens
+from core.run.arrays import Arrays, arrays_of, likeliest
 from core.run.cancel import CancelToken
 from core.run.flow import checked, top_stack
 from core.run.prompt import appended, one_row, prompt

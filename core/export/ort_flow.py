@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays, Floats
 from core.export.ort_model import OrtModel, Seen, State
+from core.run.arrays import Arrays, Floats
 from core.run.cancel import CancelToken
 from core.run.rollout import Evidence
 from core.run.walls import Key

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays, Floats, Source, pattern, scores
 from core.export.buffers import Bound, Buffers, held_pairs, ort_value
 from core.export.files import Files, Header, read_header
 from core.export.names import Part, each, pairs, parts_of, signature
 from core.export.session import missing, on_device, open_session
+from core.run.arrays import Arrays, Floats, Source, pattern, scores
 from core.run.cancel import CancelToken
 from core.types import Stack
 

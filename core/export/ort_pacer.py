@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.export.arrays import Arrays, arrays_of
 from core.export.ort_model import OrtModel, State
+from core.run.arrays import Arrays, arrays_of
 from core.run.cancel import CancelToken
 from core.types import Inputs
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import arrays_of
 from core.export.ort_model import OrtModel, Seen
 from core.export.ort_subject import tolerance
+from core.run.arrays import arrays_of
 from core.run.cancel import CancelToken
 from core.run.side import SideReading, checked
 from core.run.validate import out_of_training

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.export.arrays import Floats, arrays_of
 from core.export.ort_model import OrtModel, Seen, State
+from core.run.arrays import Floats, arrays_of
 from core.run.cancel import CancelToken
 from core.run.stages import HeadParts
 from core.run.validate import check

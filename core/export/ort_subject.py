@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays
 from core.export.ort_model import Chunk, OrtModel
+from core.run.arrays import Arrays
 from core.run.cancel import CancelToken
 from core.run.checks.subject import Reading, Subject
 from core.run.walls import Key

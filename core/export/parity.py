@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.export.arrays import Arrays, arrays_of
 from core.export.files import Files, Header, find
 from core.export.names import Part
 from core.export.onnx_export import Progress, product
@@ -25,6 +24,7 @@ from core.export.session import open_session
 from core.model.attention import Trace
 from core.model.cache import Cache
 from core.model.transformer import Transformer
+from core.run.arrays import Arrays, arrays_of
 from core.run.cancel import CancelToken
 from core.run.contract import EngineError
 from core.run.walls import Key

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.export.arrays import Arrays, Source, arrays_of
 from core.mask.dense import dense
 from core.mask.padding import position_ids
 from core.model.config import ModelConfig
+from core.run.arrays import Arrays, Source, arrays_of
 from core.types import Family, Inputs, MaskKind, MaskSpec
 
 _LONGEST = 130

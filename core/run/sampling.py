@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import softmax
+from core.run.arrays import softmax
 from core.types import Sampling
 
 

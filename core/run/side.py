@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays, Source, arrays_of
+from core.run.arrays import Arrays, Source, arrays_of
 from core.run.prompt import one_row
 from core.run.validate import Model, check
 from core.run.walls import Key

@@ -30,7 +30,6 @@ import torch
 import transformers
 
 from core.checkpoints import bundled
-from core.export.arrays import Arrays
 from core.export.files import find
 from core.export.onnx_export import export
 from core.export.ort_model import OrtModel
@@ -38,6 +37,7 @@ from core.model.cache import Cache
 from core.model.config import ModelConfig
 from core.model.transformer import Transformer, initialise
 from core.paths import MODELS
+from core.run.arrays import Arrays
 from core.types import Family, MaskKind
 
 GRAPH, EAGER, GENERATE, OPTIMUM = "exported graph", "torch eager", "transformers", "optimum"

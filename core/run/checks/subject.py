@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.arrays import Arrays, arrays_of
 from core.mask.spec import only_row, whole
 from core.model.config import ModelConfig
+from core.run.arrays import Arrays, arrays_of
 from core.run.cancel import CancelToken
 from core.run.walls import Key
 from core.types import Inputs, MaskKind, MaskSpec

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from core.export.arrays import Arrays, Mask
 from core.model.attention import Trace
 from core.model.cache import Cache
 from core.model.transformer import Transformer
+from core.run.arrays import Arrays, Mask
 from core.run.cancel import CancelToken
 from core.run.checks.subject import Reading, Subject
 from core.run.walls import Key

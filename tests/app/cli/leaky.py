@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.export.arrays import Arrays, arrays_of
+from core.run.arrays import Arrays, arrays_of
 from core.run.checks.torch_subject import TorchSubject
 from core.types import Inputs
 

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.export.arrays import likeliest, pattern
 from core.export.buffers import Buffers
 from core.model.attention import attend_traced
 from core.model.config import ModelConfig
+from core.run.arrays import likeliest, pattern
 from core.types import Family, MaskKind
 
 

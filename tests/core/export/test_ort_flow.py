@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from export_cases import NAMES, inputs, request
 
-from core.export.arrays import arrays_of
 from core.export.ort_flow import NO_GRADIENT, NO_VALUES, evidence
 from core.mask.intervals import RowIntervals
 from core.mask.reach import below, read_across
+from core.run.arrays import arrays_of
 from core.run.flow import flow
 from core.run.rollout import by_value_norm, even, walk
 from core.types import FlowJob, FlowMethod, FlowResult, MaskKind, Stack

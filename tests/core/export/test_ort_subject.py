@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from export_cases import NAMES
 
-from core.export.arrays import Arrays, arrays_of
 from core.export.ort_engine import OrtEngine
 from core.export.ort_subject import OrtSubject
 from core.mask.dense import dense
+from core.run.arrays import Arrays, arrays_of
 from core.run.checks.engines import subject_of
 from core.run.checks.run import check
 from core.types import (

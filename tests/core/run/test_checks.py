@@ -10,9 +10,9 @@ import pytest
 from run_cases import MODELS
 
 from core.checkpoints import bundled
-from core.export.arrays import Arrays, arrays_of
 from core.mask.dense import dense
 from core.mask.padding import real_tokens
+from core.run.arrays import Arrays, arrays_of
 from core.run.cancel import Cancelled, CancelToken
 from core.run.checks.mask_checks import reach
 from core.run.checks.run import CHECKS, check
