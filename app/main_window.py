@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from widgets.curve_plot import CurvePlot
 
 
-QUICK_HEIGHT = 270
+QUICK_HEIGHT = 305
 """The least height of the lower row while an instrument is open beside the tokens."""
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 

@@ -108,8 +108,8 @@ class FlowCanvas(QWidget):
         return self._selected
 
     def sizeHint(self) -> QSize:
-        """Qt: a comfortable size."""
-        return QSize(640, 300)
+        """Qt: the least that can be read; it takes what room there is."""
+        return QSize(640, 150)
 
     def laid(self) -> tuple[list[Block], list[Curve]]:
         """Return where everything lies now; nothing while there is nothing to show."""

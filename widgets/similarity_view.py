@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -53,6 +54,8 @@ class SimilarityView(QWidget):
             "What each token of a sentence may read: all of it, or what is before"
         )
         self.edit = QPlainTextEdit("\n".join(SENTENCES))
+        self.edit.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        self.edit.setMinimumHeight(60)
         self.edit.setAccessibleName("Sentences")
         self.edit.setToolTip("A sentence on each line; the rows of the window come first")
         self.edit.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)

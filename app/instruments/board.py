@@ -73,6 +73,7 @@ class Board(QObject):
         place = _Place(instrument, dock, client, JobBar())
         self.places[instrument.name] = place
         dock.visibilityChanged.connect(partial(self._on_dock_shown, place))
+        dock.toggleViewAction().triggered.connect(partial(self._on_dock_toggled, place))
         place.bar.stop_requested.connect(partial(self._on_stop_requested, place))
         instrument.asked.connect(partial(self._on_instrument_asked, place))
         instrument.picked.connect(self._controller.update)
@@ -143,9 +144,16 @@ class Board(QObject):
             return
         if not place.is_made:
             self._make(place)
+        if self.open_names == (place.instrument.name,):
+            self._window.give_room(place.dock)
         self._look(place)
         if place.instrument.follows:
             self._ask(place)
+
+    def _on_dock_toggled(self, place: _Place, checked: bool = False) -> None:
+        """Opened from the menu, an instrument comes before the others."""
+        if not place.dock.isHidden():
+            place.dock.raise_()
 
     def _make(self, place: _Place) -> None:
         place.is_made = True
@@ -160,7 +168,6 @@ class Board(QObject):
         layout.addWidget(area, 1)
         layout.addWidget(place.bar)
         place.dock.setWidget(content)
-        self._window.give_room(place.dock)
 
     # -- asking
 

@@ -345,3 +345,14 @@ def test_embeddings_follow_the_text_and_the_list(qtbot: QtBot, session: Session)
     view.edit.setPlainText("")
     qtbot.waitUntil(lambda: view.canvas._view is None, timeout=WAIT)
     assert "two or more" in view.canvas.accessibleDescription()
+
+
+def test_an_instrument_that_is_opened_from_the_menu_comes_to_the_front(
+    qtbot: QtBot, session: Session
+) -> None:
+    opened(qtbot, session, "flow")
+    with qtbot.waitSignal(session.client.answered, timeout=WAIT):
+        session.board.places["stages"].dock.toggleViewAction().trigger()
+    qtbot.waitUntil(lambda: session.board.open_names[0] == "stages", timeout=WAIT)
+    session.board.places["stages"].dock.toggleViewAction().trigger()
+    assert session.board.open_names == ("flow",)
