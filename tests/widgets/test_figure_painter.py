@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 from core.export.figure_svg import to_svg
 from core.figure.attention import attention_figure
 from core.figure.mask import mask_figure
-from core.figure.style import Style, estimate
+from core.figure.style import PRESETS, Style, estimate
 from core.types import MaskKind, MaskSpec
 from core.types.colors import WHITE
 from core.types.figure import FONTS, Cells, Curve, Figure, Hatch, Polygon, Polyline, Text
@@ -183,6 +184,22 @@ def test_pdf_has_its_size_to_a_thousandth(qapp: QApplication, size: tuple[float,
         assert [float(side) for side in box] == pytest.approx(size, abs=1e-3)
     start = int(re.findall(rb"startxref\s+(\d+)", pdf)[0])
     assert pdf[start : start + 4] == b"xref"
+
+
+@pytest.mark.parametrize("size", [65, 256])
+@pytest.mark.parametrize("preset", ["one-column", "two-column"])
+def test_no_picture_is_in_a_vector_file(qapp: QApplication, size: int, preset: str) -> None:
+    style = replace(PRESETS[preset], measure=measure)
+    spec = MaskSpec(MaskKind.PREFIX, size, prefix=size // 4, left_pad=(3,))
+    pattern = np.tril(np.random.default_rng(size).random((size, size)))
+    pattern /= pattern.sum(axis=1, keepdims=True)
+    causal, words = MaskSpec(MaskKind.CAUSAL, size), [f"w{n}" for n in range(size)]
+    for figure in (
+        mask_figure(spec, 0, words, words, style=style),
+        attention_figure(pattern, causal, 0, words, words, style=style),
+    ):
+        assert b"/Subtype /Image" not in to_pdf(figure)
+        assert "<image" not in to_svg(figure)
 
 
 def test_pdf_holds_vectors_fonts_and_parameters(figure: Figure) -> None:
