@@ -63,7 +63,7 @@ class Engines:
         return self.last
 
     def _engine(self, run: RunRequest, progress: Progress, cancel: CancelToken) -> Runs:
-        """The same for a run whose heads nobody asks for afterwards."""
+        """The same for a job: heads are still those of the view's run."""
         if run.backend == "torch":
             return self.torch
         if run.backend != "onnx":
@@ -86,22 +86,22 @@ class Engines:
         if isinstance(job, BackendsJob):
             return backends(job, progress=progress, cancel=cancel)
         if isinstance(job, FlowJob):
-            return flow(self.of(job.run, progress, cancel), job, cancel, progress)
+            return flow(self._engine(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, ObjectiveJob):
-            return objective(self.of(job.run, progress, cancel), job, cancel, progress)
+            return objective(self._engine(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, EmbeddingsJob):
-            return embeddings(self.of(job.run, progress, cancel), job, cancel, progress)
+            return embeddings(self._engine(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, CheckJob):
-            subject = subject_of(self.of(job.run, progress, cancel), job.run, cancel)
+            subject = subject_of(self._engine(job.run, progress, cancel), job.run, cancel)
             inputs, row = job.run.inputs, job.run.row
             return check(subject, inputs, row, names=job.names, progress=progress, cancel=cancel)
         if isinstance(job, MeasureJob):
-            return measure(self.of(job.run, progress, cancel), job, cancel, progress)
+            return measure(self._engine(job.run, progress, cancel), job, cancel, progress)
         if isinstance(job, StagesJob):
-            return stages(self.of(job.run, progress, cancel), job, cancel)
+            return stages(self._engine(job.run, progress, cancel), job, cancel)
         if isinstance(job, CompareJob):
             engine_of = partial(self._engine, progress=progress, cancel=cancel)
             return compare(engine_of, job, cancel, progress)
         if isinstance(job, DataJob):
-            return write_data(self.of(job.run, progress, cancel), job, cancel, progress)
+            return write_data(self._engine(job.run, progress, cancel), job, cancel, progress)
         raise ValueError(f"There is nobody to answer a {type(job).__name__}.")
