@@ -5,15 +5,18 @@ Fake tensors on ``meta`` stand for an accelerator: mixing them with a CPU tensor
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import fields, replace
 
 import pytest
 import torch
-from run_cases import GENERATORS, MODELS, V, config, inputs
+from run_cases import GENERATORS, LAYERS, MODELS, V, config, inputs
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from core.model.attention import Trace
 from core.model.transformer import Transformer
+from core.run.gradient import climb
+from core.run.side_torch import masking_late
 from core.run.step import begin, chunk, to_device
 from core.types import Stack
 
@@ -78,3 +81,21 @@ def test_a_tensor_left_on_the_cpu_would_be_found(lost: str, watched: bool) -> No
         watcher = Looker() if watched else None
         with pytest.raises(RuntimeError, match="two devices"):
             chunk(model, planted, begin(model, planted, watcher), 7, watcher)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["right", "masked late"])
+@pytest.mark.parametrize("name", MODELS)
+def test_states_and_their_gradients_stay_on_their_device(name: str, late: bool) -> None:
+    knobs = {"prefix": 2} if name in ("prefix", "unified") else {}
+    with FakeTensorMode():
+        with META:
+            model = Transformer(config(name))
+        tensors = to_device(inputs(name, 7, **KNOBS, **knobs), META)
+        given = tensors.ids, tensors.positions, tensors.mask, begin(model, tensors)
+        with masking_late(model) if late else nullcontext():
+            levels = climb(model.body, *given, tensors.cross_mask, Looker())
+        logits = model.head(model.body.norm(levels[-1]))
+        gradients = torch.autograd.grad(logits.sum(), levels)
+        assert len(levels) == LAYERS + 1
+        assert {t.device.type for t in (*levels, *gradients)} == {"meta"}
+        assert {tuple(t.shape[:2]) for t in gradients} == {(2, 7)}
