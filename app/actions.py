@@ -43,6 +43,7 @@ KEYS = """<table cellspacing=4>
 <tr><td><b>View</b></td><td>instruments beside the tokens: flow, stages, side by side, verify,
 backends, objectives, embeddings, cost</td></tr>
 <tr><td><b>click a cell</b></td><td>with Flow open: shade what lies downstream of it</td></tr>
+<tr><td><b>Ctrl+Z, Ctrl+Shift+Z</b></td><td>undo and redo changes of text and mask</td></tr>
 <tr><td><b>Ctrl+S, Ctrl+O</b></td><td>save and open a workspace</td></tr>
 <tr><td><b>Ctrl+Shift+E, Ctrl+E</b></td><td>export a figure, an ONNX model</td></tr>
 </table>"""
@@ -58,9 +59,11 @@ class Actions(QObject):
         self._board, self._exporting = session.board, session.exporting
         self._files, self._figures = session.files, session.figures
         self._data = session.data
+        self._history = session.history
         self.theme = theme
         bar = window.menuBar()
         self._file_menu(bar.addMenu("&File"))
+        self._edit_menu(bar.addMenu("&Edit"))
         self._view_menu(bar.addMenu("&View"))
         self._model_menu(bar.addMenu("&Model"))
         self._engine_menu(bar.addMenu("&Engine"))
@@ -92,6 +95,17 @@ class Actions(QObject):
         self._add(menu, "&Copy picture of the window", self._on_copy_triggered, "Ctrl+Shift+C")
         menu.addSeparator()
         self._add(menu, "&Quit", self._window.close, "Ctrl+Q")
+
+    def _edit_menu(self, menu: QMenu) -> None:
+        self.undo = self._add(menu, "&Undo", self._history.undo, "Ctrl+Z")
+        self.redo = self._add(menu, "&Redo", self._history.redo, "Ctrl+Shift+Z")
+        self._history.moved.connect(self._on_history_moved)
+        self._on_history_moved(False, False)
+
+    @Slot(bool, bool)
+    def _on_history_moved(self, can_undo: bool, can_redo: bool) -> None:
+        self.undo.setEnabled(can_undo)
+        self.redo.setEnabled(can_redo)
 
     def _view_menu(self, menu: QMenu) -> None:
         self._add(menu, "Show the &whole mask", self._on_whole_triggered, "Ctrl+0")

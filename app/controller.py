@@ -38,6 +38,8 @@ from widgets.run_bar import EngineStatus
 class Controller(QObject):
     """Holds the state, and is the only one who changes it."""
 
+    changed = Signal(object)
+    """The state is another one; the `ViewState` that it was before."""
     shown = Signal()
     """`view` is another one: a new answer, or another choice in what was answered."""
     asking = Signal()
@@ -127,6 +129,7 @@ class Controller(QObject):
         if new.cell is not None and not (new.cell[0] < spec.length and new.cell[1] < spec.keys):
             new = replace(new, cell=None)
         self._state, self._scene = new, made
+        self.changed.emit(old)
         self._tell(old)
         if asks(new, made) != asks(old, before):
             self._run()
@@ -203,7 +206,7 @@ class Controller(QObject):
         self._window.run_bar.set_playing(False)
         self._asked, self._asked_head = self._scene, self._state.head
         self._display.awaiting()
-        self._status(EngineStatus.RUNNING if self.client.is_ready else EngineStatus.LOADING)
+        self._display.status(EngineStatus.RUNNING if self.client.is_ready else EngineStatus.LOADING)
         self._awaited = self.client.next_generation()
         self.client.submit(self._request(self._awaited))
         self.asking.emit()
@@ -212,10 +215,6 @@ class Controller(QObject):
         """Show another head of the last run, without choosing it."""
         if self._answer is not None:
             self.client.ask_head(HeadRequest(self._answer[1].generation, head))
-
-    def _status(self, status: EngineStatus, detail: str = "") -> None:
-        self._window.run_bar.set_status(status, detail)
-        self._window.run_bar.set_progress(-1.0 if status is EngineStatus.RUNNING else None)
 
     def start(self) -> None:
         """Start the engine and ask for the first result; the mask is on screen already."""
@@ -251,8 +250,9 @@ class Controller(QObject):
         run = self._request(self._awaited)
         request = GenerateRequest(run, self._state.sampling, count)
         self._playback = self._playback.begun(self._scene, self._state.current.generated)
+        self.changed.emit(self._state)
         self._window.run_bar.set_playing(count > 1)
-        self._status(EngineStatus.RUNNING)
+        self._display.status(EngineStatus.RUNNING)
         self.client.submit(request)
         self.asking.emit()
 
@@ -294,7 +294,7 @@ class Controller(QObject):
     @Slot(object)
     def _on_engine_ready(self, ready: Ready) -> None:
         self._display.devices(self._state, ready.devices)
-        self._status(EngineStatus.RUNNING if self.client.is_busy else EngineStatus.READY)
+        self._display.status(EngineStatus.RUNNING if self.client.is_busy else EngineStatus.READY)
 
     @Slot(object)
     def _on_result_arrived(self, result: RunResult) -> None:
@@ -315,7 +315,7 @@ class Controller(QObject):
 
     @Slot(object)
     def _on_finished(self, finished: Finished) -> None:
-        self._status(EngineStatus.READY)
+        self._display.status(EngineStatus.READY)
         if self._playback.running is not None:
             self._display.scene(self._state, self._scene)
             self._run()
@@ -330,7 +330,7 @@ class Controller(QObject):
             self.refused.emit(failed.sentence)
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
-        self._status(EngineStatus.READY, failed.sentence)
+        self._display.status(EngineStatus.READY, failed.sentence)
         self._window.form.set_error(failed.sentence)
         self._window.sentence.setText(failed.sentence)
 

@@ -21,6 +21,7 @@ from core.types import (
     StepEvent,
 )
 from widgets.next_token_bars import Candidate
+from widgets.run_bar import EngineStatus
 from widgets.sampling_form import SamplingChoice
 
 BACKENDS = (("torch", "torch"), ("onnx", "ONNX"))
@@ -64,6 +65,11 @@ class Display:
         family = next(m.family for m in models if m.name == state.model)
         why = why_no_generation(family, FAMILY_KIND[state.family])
         bar.set_can_generate(not why, why)
+
+    def status(self, status: EngineStatus, detail: str = "") -> None:
+        """How the engine is."""
+        self._window.run_bar.set_status(status, detail)
+        self._window.run_bar.set_progress(-1.0 if status is EngineStatus.RUNNING else None)
 
     def devices(self, state: ViewState, devices: tuple[str, ...]) -> None:
         """Where the engine can run, and in which numbers."""

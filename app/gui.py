@@ -19,6 +19,7 @@ from app.errors import install_error_dialog
 from app.exporting import Exporting
 from app.figure_menu import FigureMenu
 from app.gestures import Gestures
+from app.history import History
 from app.instruments.board import Board
 from app.layouts import Layouts
 from app.main_window import MainWindow
@@ -64,6 +65,7 @@ class Session(QObject):
         self.exporting = Exporting(self.window, self.controller, self.workshop)
         self.layouts = Layouts(self.window, self.board, self.settings)
         self.files = WorkspaceMenu(self.window, self.controller, self.board, self.layouts)
+        self.history = History(self.controller)
         self.figures = FigureMenu(self.window, self.controller, self.board, tokenizer)
         self.data = DataMenu(self.window, self.controller, self.board, self.workshop, tokenizer)
         self.actions = Actions(self, choice)
