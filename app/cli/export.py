@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cli.mask import add_shape, spread
+from app.cli.mask import add_shape, shaped
 from app.cli.models import is_file, model_card
 from app.cli.options import family_under
 from app.cli.output import Failure, check_target, progress
@@ -91,17 +91,7 @@ def _fixed_mask(args: argparse.Namespace) -> MaskSpec | None:
     if args.length is None:
         raise UsageError("--fixed-mask needs --length, the tokens that the file will take.")
     family_under(model_card(args.model), args.fixed_mask)
-    left, right = spread(args.left_pad, args.right_pad)
-    return MaskSpec(
-        MaskKind(args.fixed_mask),
-        args.length,
-        past=args.past,
-        prefix=args.prefix or 0,
-        left_pad=left,
-        right_pad=right,
-        window=args.window,
-        documents=args.documents,
-    )
+    return shaped(args, MaskKind(args.fixed_mask))
 
 
 def _fixed_source(args: argparse.Namespace) -> MaskSpec | None:

@@ -79,9 +79,20 @@ def spread(
 
 def mask_spec(args: argparse.Namespace) -> MaskSpec:
     """The mask that the options of `add_family` and `add_shape` describe."""
+    return shaped(args, MaskKind(args.family), source=args.source, capacity=args.capacity)
+
+
+def shaped(
+    args: argparse.Namespace,
+    kind: MaskKind,
+    *,
+    source: int | None = None,
+    capacity: int | None = None,
+) -> MaskSpec:
+    """The mask of a rule that the options of `add_shape` and ``--length`` describe."""
     left, right = spread(args.left_pad, args.right_pad)
     return MaskSpec(
-        MaskKind(args.family),
+        kind,
         args.length,
         past=args.past,
         prefix=args.prefix or 0,
@@ -89,8 +100,8 @@ def mask_spec(args: argparse.Namespace) -> MaskSpec:
         right_pad=right,
         window=args.window,
         documents=args.documents,
-        source=args.source,
-        capacity=args.capacity,
+        source=source,
+        capacity=capacity,
     )
 
 
