@@ -6,11 +6,12 @@ import platform
 from dataclasses import asdict
 from typing import Any
 
-from app.doctor import RUNTIMES, own_version, version_of
+from app.doctor import RUNTIMES
 from app.scene import Scene
 from app.state import ViewState
 from core.text.tokenizer import Tokenizer
 from core.types import CheckReport, DataJob, FlowResult, RunRequest
+from core.version import own_version, version_of
 
 
 def data_job(

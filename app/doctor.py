@@ -8,13 +8,13 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 from app.cli.libraries import has_display, install_line, missing_libraries, packages_of
 from app.cli.output import table
 from core import paths
 from core.checkpoints import cards
+from core.version import own_version, version_of
 
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
 """Two packages with one import name: whichever is installed last wins, so only one may be there."""
@@ -54,25 +54,14 @@ def command(args: argparse.Namespace) -> int:
     return 1 if advice else 0
 
 
-def own_version() -> str:
-    """The version of this program."""
-    return version_of("maskscope") or "unknown"
-
-
-def version_of(package: str) -> str | None:
-    """The version of an installed package; None where it is not installed."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def _python() -> list[Finding]:
     found = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     return [Finding("maskscope", own_version()), Finding("python", found)]
 
 
 def _packages() -> list[Finding]:
+    from importlib import metadata
+
     try:
         required = metadata.requires("maskscope") or []
     except metadata.PackageNotFoundError:

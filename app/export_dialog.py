@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -56,6 +55,8 @@ def choices(model: str, inputs: Inputs, row: int) -> Choices:
 
 class ExportDialog(QDialog):
     """Asks what to export, shows progress, and then the parity table.
+
+    An export that runs goes on while the dialog is closed, and shows when it is opened again.
 
     Signals
     -------
@@ -201,7 +202,3 @@ class ExportDialog(QDialog):
                 self.verify.isChecked(),
             )
         )
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """Qt: an export that runs goes on, and the dialog shows it when it is opened again."""
-        event.accept()

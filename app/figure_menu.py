@@ -61,7 +61,7 @@ class FigureMenu(QObject):
             view.result.maps if view else (),
             self._generated,
             self._board.answers(),
-            self._board.flow_method,
+            self._board.remember(),
         )
 
     @Slot()

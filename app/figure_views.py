@@ -34,7 +34,8 @@ class Shown:
     generated: tuple[Scene, tuple[StepEvent, ...]] | None = None
     answers: dict[str, object] = field(default_factory=dict)
     """The newest answer of each instrument that is open, by its name."""
-    method: FlowMethod = FlowMethod.ROLLOUT
+    settings: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What each instrument remembers of its own controls, by its name."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def _has_flow(shown: Shown) -> bool:
 def _flow(shown: Shown, style: Style) -> Figure:
     result = shown.answers["flow"]
     assert isinstance(result, FlowResult)
-    return figures.flow_of(shown.scene, result, shown.method, shown.words, style)
+    told = shown.settings.get("flow", {}).get("method", FlowMethod.ROLLOUT.value)
+    return figures.flow_of(shown.scene, result, FlowMethod(told), shown.words, style)
 
 
 def _has_report(shown: Shown) -> bool:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import platformdirs
 
-from app.doctor import own_version
 from app.state import ViewState
 from core import workspace
 from core.types import Family
+from core.version import own_version
 
 SUFFIX = workspace.SUFFIX
 

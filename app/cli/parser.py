@@ -27,6 +27,7 @@ from app.cli import (
     window,
 )
 from app.cli.values import Parser
+from core.version import own_version
 
 PARTS = (
     mask,
@@ -67,7 +68,7 @@ def build() -> argparse.ArgumentParser:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {doctor.own_version()}")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {own_version()}")
     window.add(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for part in PARTS:

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.instruments.base import Instrument, View
 from core.types import BackendsJob, BackendTable
-from widgets.backend_table import BackendTableView
 
 
 class Backends(Instrument):
@@ -21,6 +20,8 @@ class Backends(Instrument):
 
     def make(self) -> QWidget:
         """The table."""
+        from widgets.backend_table import BackendTableView
+
         self._shown: BackendTable | None = None
         self._table = BackendTableView()
         self._table.set_empty("Running the mask through every implementation of attention…")

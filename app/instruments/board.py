@@ -13,12 +13,11 @@ from app.controller import Controller
 from app.engine_client import EngineClient
 from app.engine_process import Failed, Finished
 from app.instruments.base import Instrument, View
-from app.instruments.flow import Flow
 from app.instruments.registry import INSTRUMENTS
 from app.main_window import MainWindow
 from app.scene import asks
 from core.text.tokenizer import Tokenizer
-from core.types import Answer, FlowMethod, Job, Progress
+from core.types import Answer, Job, Progress
 from widgets.job_bar import JobBar
 
 PATIENCE_S = 0.3
@@ -117,15 +116,6 @@ class Board(QObject):
             if asked is not None and asks(asked[1].state, asked[1].scene) == run:
                 found[name] = answer
         return found
-
-    @property
-    def flow_method(self) -> FlowMethod:
-        """How the shares of the flow are measured."""
-        place = self.places["flow"]
-        if not place.is_made:
-            return FlowMethod.ROLLOUT
-        assert isinstance(place.instrument, Flow)
-        return place.instrument.method
 
     def remember(self) -> dict[str, dict[str, str]]:
         """The settings of every instrument that was opened."""

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.instruments.base import Instrument, View
 from core.types import CheckJob, CheckReport, HeadRef, Place, Stack
-from widgets.check_list import CheckList
 
 _IDLE = "Verify runs every check on the model, the text and the mask on screen."
 
@@ -27,6 +26,8 @@ class Checks(Instrument):
 
     def make(self) -> QWidget:
         """The list of checks."""
+        from widgets.check_list import CheckList
+
         self._view: View | None = None
         self._list = CheckList()
         self._list.set_empty(_IDLE)

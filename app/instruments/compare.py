@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
@@ -11,7 +12,10 @@ from app.instruments.base import Instrument, View
 from app.pairs import PAIRS, PINNED, pinned_sides, sides
 from app.state import ViewState
 from core.types import CompareJob, Comparison, HeadRef, Job, MaskSpec, Place, RunRequest, Stack
-from widgets.compare_view import CompareView
+
+if TYPE_CHECKING:
+    from widgets.compare_view import CompareView
+
 
 _PINNED = (PINNED, "Pinned view / this view", "A view that you kept, and the one on screen")
 
@@ -33,6 +37,8 @@ class Compare(Instrument):
 
     def make(self) -> QWidget:
         """The view, with its pairs."""
+        from widgets.compare_view import CompareView
+
         self._content = CompareView()
         self._offer()
         self._content.pair_picked.connect(self._on_pair_picked)

@@ -11,7 +11,6 @@ from app.scene import document
 from core.run.embeddings import batch, sentence_ids
 from core.text.special import BOS, EOS
 from core.types import EmbeddingsJob, EmbeddingsView, Family, HeadRef, MaskKind, Stack
-from widgets.similarity_view import SimilarityView
 
 
 class Embeddings(Instrument):
@@ -24,6 +23,8 @@ class Embeddings(Instrument):
 
     def make(self) -> QWidget:
         """The list of sentences and the squares."""
+        from widgets.similarity_view import SimilarityView
+
         self._family: Family | None = None
         self._sentences: tuple[tuple[int, ...], ...] = ()
         self._view = SimilarityView()

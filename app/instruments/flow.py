@@ -13,7 +13,6 @@ from app import presenter
 from app.instruments.base import Instrument, View
 from core.mask.reach import downstream, downstream_across
 from core.types import FlowJob, FlowMethod, FlowResult, HeadRef, Stack
-from widgets.flow_view import FlowView
 
 
 def downstream_of(view: View, result: FlowResult) -> tuple[dict[Stack, NDArray[np.bool_]], str]:
@@ -56,6 +55,8 @@ class Flow(Instrument):
 
     def make(self) -> QWidget:
         """The layers of tokens."""
+        from widgets.flow_view import FlowView
+
         self._layers = 0
         self._view: View | None = None
         self._flow = FlowView()

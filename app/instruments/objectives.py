@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
@@ -10,8 +11,10 @@ from PySide6.QtWidgets import QWidget
 from app.instruments.base import Instrument, View
 from app.scene import document, sentence_ends
 from core.types import Family, HeadRef, Objective, ObjectiveJob, ObjectiveView, Stack
-from widgets.objective_canvas import ObjectiveWords
-from widgets.objective_view import ObjectiveChoice, ObjectivePanel
+
+if TYPE_CHECKING:
+    from widgets.objective_view import ObjectiveChoice
+
 
 _OWN = {
     Family.ENCODER: Objective.MASKED,
@@ -32,6 +35,8 @@ class Objectives(Instrument):
 
     def make(self) -> QWidget:
         """Columns of tokens and losses."""
+        from widgets.objective_view import ObjectivePanel
+
         self._family: Family | None = None
         self._panel = ObjectivePanel()
         self._panel.choice_changed.connect(self._on_choice_changed)
@@ -66,6 +71,8 @@ class Objectives(Instrument):
         assert isinstance(answer, ObjectiveView)
         label = self.tokenizer.label
         pairs = zip(answer.targets, answer.loss_mask, strict=True)
+        from widgets.objective_canvas import ObjectiveWords
+
         words = ObjectiveWords(
             tuple(self.tokenizer.pieces(answer.inputs)),
             tuple(label(int(target)) if scored else "" for target, scored in pairs),

@@ -12,7 +12,6 @@ from app.instruments.base import Instrument, View
 from core.run.stages import EXAMPLE_KEYS, EXAMPLE_MASK, EXAMPLE_WORDS, example
 from core.types import Stages as Found
 from core.types import StagesJob
-from widgets.stages_view import StagesView
 
 
 class Stages(Instrument):
@@ -25,6 +24,8 @@ class Stages(Instrument):
 
     def make(self) -> QWidget:
         """The squares and the equation."""
+        from widgets.stages_view import StagesView
+
         self._view: View | None = None
         self._answer: tuple[View, Found] | None = None
         self._stages = StagesView()

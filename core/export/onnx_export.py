@@ -14,7 +14,6 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from core.model.transformer import Transformer
 from core.paths import TOKENIZER
 from core.run.cancel import CancelToken
 from core.types import MaskSpec
+from core.version import own_version
 
 EXTERNAL_OVER = 1_500_000_000
 """Bytes of weights from which they go to a file of their own: one ONNX file holds 2 GB at most."""
@@ -115,7 +115,7 @@ def export(
             _ask(cancel, progress, f"exporting {files.graph(part).name}", done / steps)
             program = _traced(frozen, part, fixed, opset)
             _ask(cancel, progress, f"checking {files.graph(part).name}", (done + 0.8) / steps)
-            header = Header(name, part, config, dtype, digest(tokenizer), product(), *masks)
+            header = Header(name, part, config, dtype, digest(tokenizer), own_version(), *masks)
             _save(program, made.graph(part), header)
             _verify(made.graph(part), _signature(config, part, fixed))
         shutil.copyfile(tokenizer, made.tokenizer)
@@ -123,14 +123,6 @@ def export(
         _place(folder, files)
     _ask(None, progress, "done", 1.0)
     return files
-
-
-def product() -> str:
-    """The version of this program."""
-    try:
-        return version("maskscope")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _ask(

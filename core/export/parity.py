@@ -17,7 +17,7 @@ from torch import Tensor
 
 from core.export.files import Files, Header, find
 from core.export.names import Part
-from core.export.onnx_export import Progress, product
+from core.export.onnx_export import Progress
 from core.export.ort_model import Chunk, OrtModel, State
 from core.export.parity_cases import GREEDY, Case, cases, longer
 from core.export.session import open_session
@@ -38,6 +38,7 @@ from core.types import (
     ParityReport,
     Stack,
 )
+from core.version import own_version
 
 _FIXED_CASES = 20
 
@@ -84,7 +85,7 @@ def verify(
 
 def _report(found: list[ParityCase], providers: tuple[str, ...]) -> ParityReport:
     versions = {
-        "maskscope": product(),
+        "maskscope": own_version(),
         "torch": torch.__version__,
         "onnx": onnx.__version__,
         "onnxruntime": onnxruntime.__version__,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.mask.dense import dense
 from core.mask.padding import real_tokens
+from core.mask.reach import upstream
 from core.mask.spec import document_starts
 from core.run.checks.bench import Bench, Pair, refused, shown, spread
 from core.run.checks.parting import Rows, difference, in_order
@@ -73,22 +74,14 @@ def _queries(inputs: Inputs, key: Key) -> MaskSpec:
     return inputs.mask
 
 
-def reach(open_cells: NDArray[np.bool_], layers: int) -> NDArray[np.bool_]:
-    """Whether output ``i`` can depend on input ``j`` through ``layers`` layers, bool ``[N, N]``."""
-    step = (open_cells | np.eye(len(open_cells), dtype=np.bool_)).astype(np.float32)
-    found = np.eye(len(open_cells), dtype=np.float32)
-    for _ in range(layers):
-        found = (found @ step > 0).astype(np.float32)
-    return found > 0
-
-
 def boundary(bench: Bench) -> Check:
     """Change every token: no output moves that the mask closes to it, through all layers."""
     name, text, subject = "boundary", bench.text, bench.subject
-    can = reach(dense(text.spec)[0, 0], subject.config.layers)
+    layers = subject.config.layers
+    can = np.stack([upstream(text.spec, 0, i, layers)[0] for i in range(text.length)])
     columns = [int(j) for j in spread(text.length, MOST_COLUMNS) if not can[:, j].all()]
     if not columns:
-        many = f"through {subject.config.layers} layers"
+        many = f"through {layers} layers"
         return refused(
             name, f"Every output may depend on every token {many}: there is no boundary to cross."
         )

@@ -14,7 +14,6 @@ from core.mask.dense import dense
 from core.mask.padding import real_tokens
 from core.run.arrays import Arrays, arrays_of
 from core.run.cancel import Cancelled, CancelToken
-from core.run.checks.mask_checks import reach
 from core.run.checks.run import CHECKS, check
 from core.run.checks.subject import Reading, Text
 from core.run.checks.torch_subject import TorchSubject
@@ -331,20 +330,6 @@ def test_progress_is_told_and_a_cancel_stops(folder: Path) -> None:
     token.cancel()
     with pytest.raises(Cancelled):
         check(subject(folder, "decoder"), inputs("decoder"), cancel=token)
-
-
-def test_reach_is_what_paths_through_the_layers_reach() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        size, layers = int(rng.integers(1, 7)), int(rng.integers(0, 4))
-        cells = rng.random((size, size)) < 0.3
-        expected = np.zeros((size, size), bool)
-        for start in range(size):
-            here = {start}
-            for _layer in range(layers):
-                here |= {int(j) for i in here for j in np.flatnonzero(cells[i])}
-            expected[start, sorted(here)] = True
-        np.testing.assert_array_equal(reach(cells, layers), expected)
 
 
 def test_places_count_layers_and_heads_from_one() -> None:
