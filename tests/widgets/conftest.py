@@ -29,6 +29,7 @@ def pixel_at() -> Callable[[QImage, QPointF], int]:
 @pytest.fixture(autouse=True)
 def dressed(qapp: QApplication) -> Iterator[None]:
     palette.apply(qapp, False)
+    qapp.setCursorFlashTime(0)  # A blinking text cursor would tell two equal pictures apart.
     yield
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
 
