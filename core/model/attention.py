@@ -88,27 +88,25 @@ class Attention(nn.Module):
             self.qkv = nn.Linear(config.width, self.q_width + self.kv_width)
         self.out = nn.Linear(self.q_width, config.width)
 
-    def _split(self, joined: Tensor, heads: int) -> Tensor:
-        """``[B, T, heads * d]`` to ``[B, heads, T, d]``."""
+    def _heads(self, joined: Tensor, *counts: int) -> tuple[Tensor, ...]:
+        """``[B, T, sum(counts) * d]`` to a ``[B, count, T, d]`` for each count of heads."""
         batch, length, _ = joined.shape
-        return joined.view(batch, length, heads, self.head_width).transpose(1, 2)
-
-    def _keys_values(self, joined: Tensor) -> KeyValue:
-        keys, values = joined.chunk(2, dim=-1)
-        return self._split(keys, self.kv_heads), self._split(values, self.kv_heads)
+        heads = joined.view(batch, length, sum(counts), self.head_width).transpose(1, 2)
+        return torch.split(heads, list(counts), dim=1)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of self-attention for ``x`` ``[B, T, width]``."""
-        query, rest = self.qkv(x).split((self.q_width, self.kv_width), dim=-1)
-        return self._split(query, self.heads), *self._keys_values(rest)
+        query, key, value = self._heads(self.qkv(x), self.heads, self.kv_heads, self.kv_heads)
+        return query, key, value
 
     def project_query(self, x: Tensor) -> Tensor:
         """Queries of cross-attention, ``[B, H, Tq, d]``."""
-        return self._split(self.q(x), self.heads)
+        return self._heads(self.q(x), self.heads)[0]
 
     def project_memory(self, memory: Tensor) -> KeyValue:
         """Keys and values of the encoder's final output ``[B, S, width]``; computed once."""
-        return self._keys_values(self.kv(memory))
+        key, value = self._heads(self.kv(memory), self.kv_heads, self.kv_heads)
+        return key, value
 
     def forward(
         self, query: Tensor, keys_values: KeyValue, mask: Tensor, traced: bool = False

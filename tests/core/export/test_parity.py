@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from core.export.parity import verify
 from core.export.parity_cases import cases
 from core.run.cancel import Cancelled, CancelToken
 from core.types import BOUNDS, LOSSY_BOUNDS, Family, MaskKind, MaskSpec, ParityReport
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -213,10 +218,42 @@ def test_what_is_lossy_passes_under_bounds_of_its_own(models, tmp_path, dtype) -
 def test_weights_of_8_bits_are_bytes_and_the_header_stays(models, tmp_path) -> None:
     files = export(models["prefix"], tmp_path / "a.onnx", dtype="int8")
     model = onnx.load(files.graph(Part.DECODER))
-    kinds = {weights.data_type for weights in model.graph.initializer if len(weights.dims) == 2}
-    assert kinds == {onnx.TensorProto.INT8, onnx.TensorProto.FLOAT}
+    weights = {tensor.name: tensor for tensor in model.graph.initializer}
+    products = [node for node in model.graph.node if node.op_type.startswith("MatMul")]
+    config = models["prefix"].config
+    assert len(products) == 4 * config.layers + 1, "the output matrix is one of them"
+    assert {node.op_type for node in products} == {"MatMulNBits"}
+    assert {weights[node.input[1]].data_type for node in products} == {onnx.TensorProto.UINT8}
     assert {p.key.split(".")[0] for p in model.metadata_props} == {"maskscope"}
     assert model.producer_name == "maskscope"
+
+
+def test_a_weight_of_8_bits_is_within_half_a_step(models, tmp_path) -> None:
+    """Read block by block, as ONNX Runtime documents MatMulNBits: ``(byte - 128) * scale``."""
+    files = export(models["prefix"], tmp_path / "a.onnx", dtype="int8")
+    graph = onnx.load(files.graph(Part.DECODER)).graph
+    held = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    head = [node for node in graph.node if node.op_type == "MatMulNBits"][-1]
+    table = models["prefix"].body.embedding.tokens.weight.detach().numpy()  # Tied.
+    stored, scales = held[head.input[1]].astype(np.int64), held[head.input[2]]
+    scales = scales.reshape(len(table), -1)
+    for row, column in itertools.product(range(0, len(table), 97), range(table.shape[1])):
+        block, place = divmod(column, stored.shape[2])
+        scale = float(scales[row, block])
+        found = (stored[row, block, place] - 128) * scale
+        assert abs(found - table[row, column]) <= abs(scale) * (0.5 + 1e-5)
+
+
+def test_writing_8_bits_leaves_the_logging_of_the_process_alone() -> None:
+    code = (
+        "import logging\n"
+        "from core.export import quantise\n"
+        "quantise._quantizer()\n"
+        "assert not logging.getLogger().handlers and logging.getLogger().level == logging.WARNING\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
 
 
 def test_a_fixed_mask_is_compared_on_random_ids(models, tmp_path) -> None:
