@@ -59,7 +59,8 @@ class _Look:
         """Keep the patterns of a chunk."""
         for seen in chunk.seen:
             for layer in range(len(seen.queries)):
-                self.walls.add((self.only or seen.stack, layer), seen.pattern(layer, self.row))
+                key = self.only or seen.stack, layer
+                self.walls.patterns.add(key, seen.pattern(layer, self.row))
 
     def at_memory(self, state: State) -> None:
         """Keep the patterns of an encoder-decoder's encoder."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.export.ort_model import OrtModel, Seen
 from core.export.ort_subject import tolerance
@@ -11,7 +10,7 @@ from core.run.arrays import arrays_of
 from core.run.cancel import CancelToken
 from core.run.side import SideReading, checked
 from core.run.validate import out_of_training
-from core.run.walls import Key, grow
+from core.run.walls import Layers
 from core.types import Side, Stack
 
 NO_STATES = (
@@ -64,13 +63,12 @@ class _Kept:
     """Weights, and scores if they are wanted, by stack and layer: chunk below chunk."""
 
     def __init__(self, wants_scores: bool) -> None:
-        self.patterns: dict[Key, NDArray[np.float32]] = {}
-        self.scores: dict[Key, NDArray[np.float32]] = {}
+        self.patterns, self.scores = Layers(), Layers()
         self._wants_scores = wants_scores
 
     def take(self, seen: Seen, stack: Stack) -> None:
         """Keep the layers of one call."""
         for layer in range(len(seen.queries)):
-            grow(self.patterns, (stack, layer), seen.pattern(layer, 0))
+            self.patterns.add((stack, layer), seen.pattern(layer, 0))
             if self._wants_scores:
-                grow(self.scores, (stack, layer), seen.scores(layer, 0))
+                self.scores.add((stack, layer), seen.scores(layer, 0))

@@ -11,9 +11,10 @@ from core.figure.axes import Axis, Box, heatmap
 from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
 from core.figure.mask import closed_cells, described, mask_axes
 from core.figure.page import flowed, page, room
-from core.figure.runs import painted, pooled
+from core.figure.runs import painted
 from core.figure.style import ONE_COLUMN, Style
 from core.mask.intervals import reason_counts
+from core.pooling import block_maximum
 from core.types import MaskSpec, Reason
 from core.types.figure import Figure, Mark
 
@@ -105,7 +106,7 @@ def weight_cells(
     """
     right, bottom = ends or (box.right, box.bottom)
     step = block_of(box)
-    levels = np.round(pooled(np.asarray(share), step) * 255.0).astype(np.int64)
+    levels = np.round(block_maximum(np.asarray(share), *step) * 255.0).astype(np.int64)
     cell = (box.cell[0] * step[1], box.cell[1] * step[0])
     # Blocks at the ends are cut where the axes end.
     marks: list[Mark] = []

@@ -82,11 +82,3 @@ def placed(
     top, bottom, left, right = blocks.T
     x, y = corner[0] + left * cell[0], corner[1] + top * cell[1]
     return np.stack([x, y, (right - left) * cell[0], (bottom - top) * cell[1]], axis=1)
-
-
-def pooled(values: NDArray[np.number], block: tuple[int, int]) -> NDArray[np.number]:
-    """The largest value of each block of ``values`` ``[R, C]``; the last may be smaller."""
-    for axis, step in enumerate(block):
-        if step > 1:
-            values = np.maximum.reduceat(values, np.arange(0, values.shape[axis], step), axis=axis)
-    return values

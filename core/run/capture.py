@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.model.attention import Trace
 from core.run.cancel import CancelToken
-from core.run.walls import Key, Walls, grow
+from core.run.walls import Key, Layers, Walls
 from core.types import Stack
 
 
@@ -32,7 +32,7 @@ class Capture(Walls):
     ) -> None:
         super().__init__()
         self.row = row
-        self.scores: dict[Key, NDArray[np.float32]] = {}
+        self.scores = Layers()
         self._cancel = cancel
         self._layers = None if layers is None else frozenset(layers)
         self._keep_scores = scores
@@ -50,9 +50,9 @@ class Capture(Walls):
     def keep(self, stack: Stack, layer: int, trace: Trace) -> None:
         """Copy the shown batch row off the device."""
         key = (self._only or stack, layer)
-        self.add(key, self._copied(trace.pattern))
+        self.patterns.add(key, self._copied(trace.pattern))
         if self._keep_scores:
-            grow(self.scores, key, self._copied(trace.scores))
+            self.scores.add(key, self._copied(trace.scores))
 
     def _copied(self, values: Tensor) -> NDArray[np.float32]:
         copied: NDArray[np.float32] = values[self.row].detach().float().cpu().numpy()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from core.pooling import block_maximum
 from core.types import AttentionMaps, HeadRef, Inputs, Stack
 
 THUMB = 128
@@ -27,19 +28,40 @@ def only_stack(inputs: Inputs) -> Stack | None:
     return Stack.DECODER if inputs.mask.kind.is_causal else Stack.ENCODER
 
 
-class Walls:
-    """The patterns of every layer that was kept, float32 ``[H, Tq, S]`` each.
+class Layers(dict[Key, NDArray[np.float32]]):
+    """An array float32 ``[H, Tq, S]`` a layer, such as its pattern, that grows by chunks of rows.
 
-    Patterns of later chunks are put below those of earlier ones, so that generation grows one
-    matrix a layer.
+    Rows of later chunks are put below those of earlier ones, which get zeros for new keys. The
+    arrays are parts of buffers that double, so that a token costs what it adds; a part that was
+    handed out never changes.
     """
 
     def __init__(self) -> None:
-        self.patterns: dict[Key, NDArray[np.float32]] = {}
+        super().__init__()
+        self._buffers: dict[Key, NDArray[np.float32]] = {}
 
     def add(self, key: Key, new: NDArray[np.float32]) -> None:
-        """Take the pattern of a chunk, ``[H, Tq, S]``; the array is the walls' from now on."""
-        grow(self.patterns, key, new)
+        """Put the rows ``new`` ``[H, Tq, S]`` below those of a layer; the array is kept."""
+        if key not in self:
+            self[key] = self._buffers[key] = new
+            return
+        old = self[key]
+        heads, before, known = old.shape
+        rows, keys = before + new.shape[1], new.shape[2]
+        buffer = self._buffers[key]
+        if rows > buffer.shape[1] or keys > buffer.shape[2]:
+            room = keys if keys == known else 2 * keys
+            buffer = self._buffers[key] = np.zeros((heads, 2 * rows, room), np.float32)
+            buffer[:, :before, :known] = old
+        buffer[:, before:rows, :keys] = new
+        self[key] = buffer[:, :rows, :keys]
+
+
+class Walls:
+    """The patterns of every layer that was kept, and what is drawn of them."""
+
+    def __init__(self) -> None:
+        self.patterns = Layers()
 
     def stacks(self) -> tuple[Stack, ...]:
         """The stacks that were kept, in the order encoder, decoder, cross."""
@@ -76,31 +98,10 @@ class Walls:
 
     def _wall(self, stack: Stack) -> AttentionMaps:
         layers = [self.patterns[key] for key in sorted(self.patterns) if key[0] is stack]
-        heads = np.stack(layers)
-        rows, keys = heads.shape[2:]
+        rows, keys = layers[0].shape[1:]
         block = max(1, -(-max(rows, keys) // THUMB))
-        small = block_maximum(heads, block)
+        small = np.stack([block_maximum(layer, block, block) for layer in layers])
         scale = small.max(axis=(2, 3))
         shown = np.sqrt(small / np.where(scale == 0, 1, scale)[:, :, None, None])
         thumbs = np.rint(255 * shown).astype(np.uint8)
         return AttentionMaps(stack, rows, keys, block, thumbs, scale)
-
-
-def grow(kept: dict[Key, NDArray[np.float32]], key: Key, new: NDArray[np.float32]) -> None:
-    """Put the rows ``new`` ``[H, Tq, S]`` below those kept; older rows get zeros for new keys."""
-    if key in kept:
-        old = kept[key]
-        wider = np.zeros((old.shape[0], old.shape[1], new.shape[2]), np.float32)
-        wider[:, :, : old.shape[2]] = old
-        new = np.concatenate((wider, new), axis=1)
-    kept[key] = new
-
-
-def block_maximum(values: NDArray[np.float32], block: int) -> NDArray[np.float32]:
-    """The maximum of each ``block`` x ``block`` tile of the last two axes; edge tiles are cut."""
-    if block == 1:
-        return values
-    rows, keys = values.shape[-2:]
-    down = np.maximum.reduceat(values, np.arange(0, rows, block), axis=-2)
-    across: NDArray[np.float32] = np.maximum.reduceat(down, np.arange(0, keys, block), axis=-1)
-    return across

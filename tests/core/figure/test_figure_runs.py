@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from core.figure.runs import of_intervals, painted, pooled, runs
+from core.figure.runs import of_intervals, painted, runs
 from core.mask.intervals import RowIntervals, reason_intervals
 from core.mask.reference import reference_reasons
 from core.types import MaskKind, MaskSpec, Reason
@@ -56,15 +56,6 @@ def test_the_commonest_colour_is_one_rectangle_behind_all(codes: np.ndarray) -> 
             left, top = round((x - 2) / 4), round((y - 3) / 5)
             canvas[top : top + round(high / 5), left : left + round(wide / 4)] = mark.color
     np.testing.assert_array_equal(canvas, colors[codes])
-
-
-@given(CODES, st.integers(1, 4), st.integers(1, 4))
-def test_a_block_has_its_largest_value(codes: np.ndarray, down: int, across: int) -> None:
-    found = pooled(codes, (down, across))
-    for row in range(found.shape[0]):
-        for col in range(found.shape[1]):
-            part = codes[row * down : (row + 1) * down, col * across : (col + 1) * across]
-            assert found[row, col] == part.max()
 
 
 @given(specs())

@@ -5,11 +5,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from core.model.attention import Trace
 from core.run.capture import Capture
-from core.run.walls import THUMB, block_maximum
+from core.run.walls import THUMB, Layers
 from core.types import HeadRef, Stack
 
 FIRST = (Stack.DECODER, 0)
@@ -23,17 +22,21 @@ def trace(rows: int, keys: int, *, batch: int = 2, heads: int = 3, seed: int = 0
 
 
 @settings(deadline=None, max_examples=50)
-@given(
-    hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=4, max_side=9)), st.integers(1, 5)
-)
-def test_a_block_holds_its_largest_value(values: np.ndarray, block: int) -> None:
-    values = np.nan_to_num(values)
-    small = block_maximum(values, block)
-    rows, keys = values.shape[-2:]
-    assert small.shape == (*values.shape[:-2], -(-rows // block), -(-keys // block))
-    for i, j in np.ndindex(small.shape[-2:]):
-        tile = values[..., i * block : (i + 1) * block, j * block : (j + 1) * block]
-        assert np.array_equal(small[..., i, j], tile.max(axis=(-2, -1)))
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.booleans())
+def test_chunks_grow_as_if_they_were_put_together_anew(chunks: list[int], cross: bool) -> None:
+    """What was handed out on the way stays as it was, though it lies in the same buffer."""
+    layers, wanted = Layers(), np.zeros((2, 0, 7 if cross else 0), np.float32)
+    handed_out = []
+    for count in chunks:
+        rows = wanted.shape[1] + count
+        new = np.random.default_rng(rows).random((2, count, 7 if cross else rows), np.float32)
+        wider = np.zeros((2, wanted.shape[1], new.shape[2]), np.float32)
+        wider[:, :, : wanted.shape[2]] = wanted
+        wanted = np.concatenate((wider, new), axis=1)
+        layers.add(FIRST, new)
+        handed_out.append((layers[FIRST], wanted))
+    for found, expected in handed_out:
+        assert np.array_equal(found, expected)
 
 
 def test_only_the_shown_row_is_kept_and_scores_only_if_asked() -> None:
