@@ -25,7 +25,7 @@ FILTERS = {
 
 
 class DataMenu(QObject):
-    """Asks where to, and tells how it went; a newer export stops an older one."""
+    """Asks where to, and tells how far it is and how it went; a newer export stops an older one."""
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class DataMenu(QObject):
         self._window, self._controller, self._board = window, controller, board
         self._workshop, self._words = workshop, words
         self._generation = 0
+        window.job.stop_requested.connect(self._on_stop_requested)
         workshop.progressed.connect(self._on_progressed)
         workshop.answered.connect(self._on_answered)
         workshop.job_ended.connect(self._on_job_ended)
@@ -67,7 +68,7 @@ class DataMenu(QObject):
             report if isinstance(report, CheckReport) else None,
         )
         job = data_job(view.state, view.scene, view.request, self._words, str(path), beside)
-        self._window.sentence.setText(f"Writing {path.name}…")
+        self._window.job.set_progress(f"writing {path.name}", 0.0)
         self._generation = self._workshop.ask(job)
 
     def _warn(self, sentence: str) -> None:
@@ -75,12 +76,16 @@ class DataMenu(QObject):
         box = QMessageBox(QMessageBox.Icon.Warning, "maskscope", sentence, parent=self._window)
         box.open()
 
+    @Slot()
+    def _on_stop_requested(self) -> None:
+        self._workshop.cancel(self._generation)
+
     # -- the second process answers
 
     @Slot(object)
     def _on_progressed(self, progress: Progress) -> None:
-        if progress.generation == self._generation and progress.share < 1:
-            self._window.sentence.setText(f"Export data: {progress.sentence}…")
+        if progress.generation == self._generation:
+            self._window.job.set_progress(progress.sentence, progress.share)
 
     @Slot(object)
     def _on_answered(self, answer: Answer) -> None:
@@ -91,11 +96,15 @@ class DataMenu(QObject):
     def _on_job_ended(self, end: Failed | Finished) -> None:
         if end.generation == self._generation:
             self._generation = 0
+            self._window.job.set_idle()
             if isinstance(end, Failed):
                 self._warn(end.sentence)
+            elif end.stopped:
+                self._window.sentence.setText("Stopped: nothing was written over.")
 
     @Slot(str)
     def _on_died(self, sentence: str) -> None:
         if self._generation:
             self._generation = 0
+            self._window.job.set_idle()
             self._warn(f"{sentence} No data was written.")
