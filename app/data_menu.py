@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from app.controller import Controller
 from app.data import data_job
 from app.engine_client import EngineClient
-from app.engine_process import Failed, Finished
+from app.errand import Errand
 from app.instruments.board import Board
 from app.main_window import MainWindow
 from core.text.tokenizer import Tokenizer
-from core.types import Answer, CheckReport, FlowResult, Progress, Written
+from core.types import CheckReport, FlowResult, Written
 
 FILTERS = {
     "NumPy archive (*.npz)": ".npz",
@@ -25,7 +25,7 @@ FILTERS = {
 
 
 class DataMenu(QObject):
-    """Asks where to, and tells how it went; a newer export stops an older one."""
+    """Asks where to, and tells how far it is and how it went; a newer export stops an older one."""
 
     def __init__(
         self,
@@ -37,12 +37,15 @@ class DataMenu(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self._controller, self._board = window, controller, board
-        self._workshop, self._words = workshop, words
-        self._generation = 0
-        workshop.progressed.connect(self._on_progressed)
-        workshop.answered.connect(self._on_answered)
-        workshop.job_ended.connect(self._on_job_ended)
-        workshop.died.connect(self._on_died)
+        self._words = words
+        self._errand = Errand(workshop, self)
+        window.job.stop_requested.connect(self._errand.stop)
+        self._errand.progressed.connect(window.job.set_progress)
+        self._errand.ended.connect(window.job.set_idle)
+        self._errand.answered.connect(self._on_answered)
+        self._errand.failed.connect(self._warn)
+        self._errand.stopped.connect(self._on_stopped)
+        self._errand.died.connect(self._on_died)
 
     @Slot()
     def open(self) -> None:
@@ -67,9 +70,10 @@ class DataMenu(QObject):
             report if isinstance(report, CheckReport) else None,
         )
         job = data_job(view.state, view.scene, view.request, self._words, str(path), beside)
-        self._window.sentence.setText(f"Writing {path.name}…")
-        self._generation = self._workshop.ask(job)
+        self._window.job.set_progress(f"writing {path.name}", 0.0)
+        self._errand.ask(job)
 
+    @Slot(str)
     def _warn(self, sentence: str) -> None:
         self._window.sentence.setText(sentence)
         box = QMessageBox(QMessageBox.Icon.Warning, "maskscope", sentence, parent=self._window)
@@ -78,24 +82,13 @@ class DataMenu(QObject):
     # -- the second process answers
 
     @Slot(object)
-    def _on_progressed(self, progress: Progress) -> None:
-        if progress.generation == self._generation and progress.share < 1:
-            self._window.sentence.setText(f"Export data: {progress.sentence}…")
+    def _on_answered(self, written: Written) -> None:
+        self._window.sentence.setText(written.sentence())
 
-    @Slot(object)
-    def _on_answered(self, answer: Answer) -> None:
-        if answer.generation == self._generation and isinstance(answer.value, Written):
-            self._window.sentence.setText(answer.value.sentence())
-
-    @Slot(object)
-    def _on_job_ended(self, end: Failed | Finished) -> None:
-        if end.generation == self._generation:
-            self._generation = 0
-            if isinstance(end, Failed):
-                self._warn(end.sentence)
+    @Slot()
+    def _on_stopped(self) -> None:
+        self._window.sentence.setText("Stopped: nothing was written over.")
 
     @Slot(str)
     def _on_died(self, sentence: str) -> None:
-        if self._generation:
-            self._generation = 0
-            self._warn(f"{sentence} No data was written.")
+        self._warn(f"{sentence} No data was written.")

@@ -24,6 +24,7 @@ from app.cards import Card, plain_card
 from widgets.attention_view import AttentionView
 from widgets.cache_slots import CacheSlots
 from widgets.head_wall import HeadWall
+from widgets.job_bar import JobBar
 from widgets.mask_form import MaskForm
 from widgets.mask_view import MaskView
 from widgets.next_token_bars import NextTokenBars
@@ -200,6 +201,9 @@ class MainWindow(QMainWindow):
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.sentence.setAccessibleName("What is under the cursor")
         bar.addWidget(self.sentence, 1)
+        self.job = JobBar()
+        self.job.progress.setFixedWidth(120)
+        bar.addPermanentWidget(self.job)
         self.facts = QLabel()
         self.facts.setProperty("role", "muted")
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

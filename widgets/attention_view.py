@@ -11,23 +11,13 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
-from core.mask.intervals import RowIntervals, row_intervals
 from core.mask.reasons import WORDS, reason_at
 from core.types import MaskSpec, Reason
 from widgets.grid_bars import paint_bars
 from widgets.grid_canvas import Cell
 from widgets.grid_geometry import AxisMap, GridFrame
 from widgets.grid_labels import AxisLabels, LabelFonts
-from widgets.grid_raster import (
-    CLOSED_BASE,
-    axes_of,
-    closed_codes,
-    color_table,
-    finish,
-    mask_blocks,
-    pooled,
-    spread,
-)
+from widgets.grid_raster import CLOSED_BASE, MaskRow, axes_of, cells_picture, color_table, pooled
 from widgets.grid_view import GridView
 from widgets.mask_layout import axis_labels
 from widgets.palette import Theme, attention_lut, mix, named
@@ -47,9 +37,7 @@ class AttentionView(GridView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._pattern: NDArray[np.float32] = np.zeros((0, 0), np.float32)
-        self._spec: MaskSpec | None = None
-        self._row = 0
-        self._intervals: RowIntervals | None = None
+        self._mask: MaskRow | None = None
         self._map = "indigo"
         self._row_contrast = False
         self._stale = False
@@ -73,13 +61,11 @@ class AttentionView(GridView):
         """
         self._pattern = pattern
         shape = (pattern.shape[0], pattern.shape[1])
-        fits = spec is not None and (spec.length, spec.keys) == shape
-        self._spec, self._row = (spec if fits else None), row
-        if spec is not None and fits:
-            self._intervals = row_intervals(spec, row)
+        if spec is not None and (spec.length, spec.keys) == shape:
+            self._mask = MaskRow(spec, row)
             rows, cols = axis_labels(spec, row, row_labels, key_labels)
         else:
-            self._intervals = None
+            self._mask = None
             rows, cols = AxisLabels(tuple(row_labels)), AxisLabels(tuple(key_labels))
         self._stale = False
         self._set_grid(shape, rows, cols)
@@ -90,7 +76,7 @@ class AttentionView(GridView):
         """Show no pattern, but `text` that says what is awaited or what to do."""
         self._empty = text
         self._pattern = np.zeros((0, 0), np.float32)
-        self._spec, self._intervals, self._stale = None, None, False
+        self._mask, self._stale = None, False
         self._set_grid((0, 0), AxisLabels(()), AxisLabels(()))
 
     def set_stale(self, stale: bool) -> None:
@@ -116,8 +102,8 @@ class AttentionView(GridView):
             return ""
         query = f"query {self._row_labels.first + row}{_quoted(self._row_labels, row)}"
         target = f"key {self._col_labels.first + key}{_quoted(self._col_labels, key)}"
-        if self._spec is not None:
-            reason = reason_at(self._spec, self._row, row, key)
+        if self._mask is not None:
+            reason = reason_at(self._mask.spec, self._mask.row, row, key)
             if reason is not Reason.OPEN:
                 return f"{query} may not read {target}: {WORDS[reason]}"
         return f"{query} reads {target} with weight {float(self._pattern[row, key]):.3f}"
@@ -140,15 +126,7 @@ class AttentionView(GridView):
             peaks = _pooled_rows(self._pattern.max(axis=1), down)
             weights = np.divide(weights, np.maximum(peaks, 1e-12)[:, None], dtype=np.float32)
         levels = np.sqrt(np.clip(weights, 0.0, 1.0)) * _TOP + 0.5
-        codes = spread(levels.astype(np.uint8), down, across)
-        if self._spec is not None and self._intervals is not None:
-            blocks = mask_blocks(self._spec, self._row, self._intervals, frame)
-            closed = spread((blocks.counts == 0).view(np.uint8), down, across)
-            reasons = spread(blocks.reasons, down, across)
-            codes = np.where(closed, closed_codes(frame, reasons), codes)
-        elif codes.base is not None:
-            codes = codes.copy()
-        return finish(codes, down, across, _color_table(theme.name, self._map), frame.dpr)
+        return cells_picture(levels, self._mask, _color_table(theme.name, self._map), frame)
 
     def _paint_over(self, painter: QPainter, frame: GridFrame, theme: Theme) -> None:
         if not self._stale:

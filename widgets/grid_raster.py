@@ -7,14 +7,14 @@ the pixels that it covers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
 from core.mask.cover import BlockCover
-from core.mask.intervals import RowIntervals
+from core.mask.intervals import RowIntervals, row_intervals
 from core.mask.reasons import reason_grid
 from core.types import MaskSpec, Reason
 from widgets.grid_geometry import AxisMap, GridFrame, axis_map
@@ -42,6 +42,19 @@ class Blocks:
     counts: NDArray[np.int32] | NDArray[np.int64]
     area: NDArray[np.int32] | NDArray[np.int64]
     reasons: Bytes
+
+
+@dataclass(frozen=True)
+class MaskRow:
+    """The batch row of a mask under which numbers were computed."""
+
+    spec: MaskSpec
+    row: int
+
+    @cached_property
+    def intervals(self) -> RowIntervals:
+        """Its open cells."""
+        return row_intervals(self.spec, self.row)
 
 
 def axes_of(frame: GridFrame) -> tuple[AxisMap, AxisMap]:
@@ -117,6 +130,22 @@ def _fold(values: NDArray[np.float32], axis: AxisMap) -> NDArray[np.float32]:
     for step in range(1, int((last - first).max()) + 1):
         np.maximum(most, values.take(np.minimum(first + step, last), axis=0), out=most)
     return most
+
+
+def cells_picture(
+    levels: NDArray[np.floating], mask: MaskRow | None, table: list[int], frame: GridFrame
+) -> QImage:
+    """Return the blocks of a frame in the palette entries `levels` ``[R, C]``, rounded down.
+
+    Blocks that `mask` closes are hatched with their reason instead; None closes nothing.
+    """
+    down, across = axes_of(frame)
+    codes = spread(levels.astype(np.uint8), down, across)
+    if mask is not None:
+        blocks = mask_blocks(mask.spec, mask.row, mask.intervals, frame)
+        closed = spread((blocks.counts == 0).view(np.uint8), down, across)
+        codes = np.where(closed, closed_codes(frame, spread(blocks.reasons, down, across)), codes)
+    return finish(codes, down, across, table, frame.dpr)
 
 
 def finish(codes: Bytes, down: AxisMap, across: AxisMap, table: list[int], dpr: float) -> QImage:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QFont,
-    QFontMetricsF,
-    QHelpEvent,
-    QKeyEvent,
-    QKeySequence,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolTip, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QApplication, QWidget
 
 from core.types import Objective, ObjectiveView
+from widgets.box_lines import BoxLines
 from widgets.grid_labels import LabelFonts
 from widgets.palette import Theme, current, mix
 
@@ -50,7 +41,7 @@ class ObjectiveWords:
     source: tuple[str, ...] = ()
 
 
-class ObjectiveCanvas(QAbstractScrollArea):
+class ObjectiveCanvas(BoxLines):
     """A column of chips and a bar for each position, wrapped and scrolled.
 
     Signals
@@ -60,20 +51,15 @@ class ObjectiveCanvas(QAbstractScrollArea):
 
     hovered = Signal(str)
 
+    high, gap, line, below, left = _BLOCK, _GAP, _LINE, 2.0, _GUTTER
+    step = round(_LINE / 2)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view: ObjectiveView | None = None
         self._words = ObjectiveWords((), ())
-        self._columns: list[QRectF] = []
         self._empty = "Type a sentence to see it as the objective does."
         self._stale = False
-        self._hot: int | None = None
-        self.setProperty("flat", True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.viewport().setMouseTracking(True)
-        self.viewport().setAutoFillBackground(False)
         self.setAccessibleName("Inputs, targets and loss")
 
     # -- told from outside: never emits
@@ -107,10 +93,6 @@ class ObjectiveCanvas(QAbstractScrollArea):
         """Qt: one line of columns."""
         return QSize(200, round(_BLOCK) + 4)
 
-    def column_rect(self, position: int) -> QRectF:
-        """Return where a column lies in the viewport."""
-        return self._columns[position].translated(0.0, -self.verticalScrollBar().value())
-
     def describe(self, position: int | None) -> str:
         """Return a position in words: what is read, what has to be predicted, loss and guess."""
         view, words = self._view, self._words
@@ -139,31 +121,12 @@ class ObjectiveCanvas(QAbstractScrollArea):
 
     # -- layout
 
-    def _lay_out(self) -> None:
+    def _widths(self) -> Iterator[tuple[float, float]]:
         metrics = QFontMetricsF(self.font())
         least = QFontMetricsF(LabelFonts.beside(self.font()).digit).horizontalAdvance("00.00") + 4.0
-        room = max(160.0, float(self.viewport().width()))
-        x, y = _GUTTER, 1.0
-        columns = []
         for pair in zip(self._words.reads, self._words.targets, strict=True):
             wide = max(metrics.horizontalAdvance(label) for label in pair) + 14.0
-            wide = max(least, min(130.0, wide))
-            if x > _GUTTER and x + wide > room - 2.0:
-                x, y = _GUTTER, y + _LINE
-            columns.append(QRectF(x, y, wide, _BLOCK))
-            x += wide + _GAP
-        self._columns = columns
-        bar = self.verticalScrollBar()
-        high = columns[-1].bottom() + 2.0 if columns else 0.0
-        bar.setPageStep(max(1, self.viewport().height()))
-        bar.setSingleStep(round(_LINE / 2))
-        bar.setRange(0, max(0, round(high) - self.viewport().height()))
-        self.viewport().update()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Qt: wrap anew."""
-        super().resizeEvent(event)
-        self._lay_out()
+            yield 0.0, max(least, min(130.0, wide))
 
     # -- painting
 
@@ -178,16 +141,12 @@ class ObjectiveCanvas(QAbstractScrollArea):
             painter.drawText(box, _MIDDLE | Qt.TextFlag.TextWordWrap, self._empty)
             return
         painter.setOpacity(0.4 if self._stale else 1.0)
-        scrolled = float(self.verticalScrollBar().value())
-        painter.translate(0.0, -scrolled)
+        painter.translate(0.0, -self.verticalScrollBar().value())
         digit = LabelFonts.beside(self.font()).digit
         losses = self._view.loss[np.isfinite(self._view.loss)]
         largest = max(float(losses.max()) if len(losses) else 0.0, 1.0)
-        for position, column in enumerate(self._columns):
-            if column.bottom() < scrolled:
-                continue
-            if column.top() > scrolled + self.viewport().height():
-                break
+        for position in self._in_sight():
+            column = self._boxes[position]
             if column.left() == _GUTTER:
                 self._paint_gutter(painter, theme, digit, column.top())
             self._paint_chips(painter, theme, position)
@@ -203,7 +162,7 @@ class ObjectiveCanvas(QAbstractScrollArea):
             painter.drawText(QRectF(1.0, top + offset, _GUTTER - 6.0, high), flags, name)
 
     def _paint_chips(self, painter: QPainter, theme: Theme, position: int) -> None:
-        view, words, column = self._view, self._words, self._columns[position]
+        view, words, column = self._view, self._words, self._boxes[position]
         assert view is not None
         scored = bool(view.loss_mask[position])
         in_place = view.objective is Objective.MASKED and scored
@@ -237,7 +196,7 @@ class ObjectiveCanvas(QAbstractScrollArea):
     def _paint_loss(
         self, painter: QPainter, theme: Theme, font: QFont, position: int, largest: float
     ) -> None:
-        view, column = self._view, self._columns[position]
+        view, column = self._view, self._boxes[position]
         assert view is not None
         floor = column.bottom()
         line = QRectF(column.left() + 2.0, floor - 1.0, column.width() - 4.0, 1.0)
@@ -255,50 +214,22 @@ class ObjectiveCanvas(QAbstractScrollArea):
 
     # -- events
 
-    def _position_at(self, point: QPointF) -> int | None:
-        at = point + QPointF(0.0, self.verticalScrollBar().value())
-        for position, column in enumerate(self._columns):
-            if column.adjusted(-_GAP / 2, 0.0, _GAP / 2, 4.0).contains(at):
-                return position
-        return None
-
-    def _light(self, position: int | None) -> None:
-        if position != self._hot:
-            self._hot = position
-            self.viewport().update()
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Qt: say what is under the mouse."""
-        position = self._position_at(event.position())
-        if position != self._hot:
-            self._light(position)
-            self.hovered.emit(self.describe(position))
+    def _hover(self, index: int | None) -> None:
+        if index != self._hot:
+            self._light(index)
+            self.hovered.emit(self.describe(index))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Qt: arrows walk the positions, Ctrl+C copies them as a table."""
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.matches(QKeySequence.StandardKey.Copy):
             QApplication.clipboard().setText(self.text())
-        elif step is not None and self._columns:
+        elif step is not None and self._boxes:
             at = 0 if self._hot is None else self._hot + step
-            self._light(min(max(0, at), len(self._columns) - 1))
+            self._light(min(max(0, at), len(self._boxes) - 1))
             assert self._hot is not None
-            column = self._columns[self._hot]
-            bar = self.verticalScrollBar()
-            low = round(column.bottom()) - self.viewport().height()
-            bar.setValue(min(max(bar.value(), low), round(column.top())))
+            self._reveal(self._hot)
             self.setAccessibleDescription(self.describe(self._hot))
             self.hovered.emit(self.describe(self._hot))
         else:
             super().keyPressEvent(event)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        """Qt: the tool tip says a position in words."""
-        if event.type() == QEvent.Type.Leave and self._hot is not None:
-            self._light(None)
-            self.hovered.emit("")
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            position = self._position_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), self.describe(position), self)
-            return True
-        return super().viewportEvent(event)

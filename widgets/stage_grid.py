@@ -10,22 +10,12 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
-from core.mask.intervals import RowIntervals, row_intervals
 from core.mask.reasons import WORDS, reason_at
 from core.types import MaskSpec, Reason
 from widgets.grid_canvas import Cell
 from widgets.grid_geometry import GridFrame
 from widgets.grid_labels import AxisLabels
-from widgets.grid_raster import (
-    CLOSED_BASE,
-    axes_of,
-    closed_codes,
-    color_table,
-    finish,
-    mask_blocks,
-    pooled,
-    spread,
-)
+from widgets.grid_raster import CLOSED_BASE, MaskRow, axes_of, cells_picture, color_table, pooled
 from widgets.grid_view import GridView
 from widgets.palette import Theme, attention_lut, mix, named
 
@@ -49,9 +39,7 @@ class StageGrid(GridView):
         self.name = name
         self._signed = signed
         self._values: Floats = np.zeros((0, 0), np.float32)
-        self._spec: MaskSpec | None = None
-        self._row = 0
-        self._intervals: RowIntervals | None = None
+        self._mask: MaskRow | None = None
         self._empty = ""
         self.setMinimumSize(110, 110)
         self.setAccessibleName(name)
@@ -70,8 +58,7 @@ class StageGrid(GridView):
         Numbers under a closed cell are of no matter.
         """
         self._values = values
-        self._spec, self._row = closed or (None, 0)
-        self._intervals = None if closed is None else row_intervals(*closed)
+        self._mask = None if closed is None else MaskRow(*closed)
         self._set_grid((values.shape[0], values.shape[1]), rows, columns)
 
     def set_empty(self, sentence: str) -> None:
@@ -85,8 +72,8 @@ class StageGrid(GridView):
         row, column = cell
         if row >= self._values.shape[0] or column >= self._values.shape[1]:
             return ""
-        if self._spec is not None:
-            reason = reason_at(self._spec, self._row, row, column)
+        if self._mask is not None:
+            reason = reason_at(self._mask.spec, self._mask.row, row, column)
             if reason is not Reason.OPEN:
                 return f"{self.name}: closed, {WORDS[reason]}"
         value = float(self._values[row, column])
@@ -106,21 +93,13 @@ class StageGrid(GridView):
             levels = np.clip(far, -1.0, 1.0) * _HALF + _HALF + 0.5
         else:
             levels = np.sqrt(np.clip(high, 0.0, 1.0)) * 2 * _HALF + 0.5
-        codes = spread(levels.astype(np.uint8), down, across)
-        if self._spec is not None and self._intervals is not None:
-            blocks = mask_blocks(self._spec, self._row, self._intervals, frame)
-            closed = spread((blocks.counts == 0).view(np.uint8), down, across)
-            reasons = spread(blocks.reasons, down, across)
-            codes = np.where(closed, closed_codes(frame, reasons), codes)
-        elif codes.base is not None:
-            codes = codes.copy()
-        return finish(codes, down, across, _color_table(theme.name, self._signed), frame.dpr)
+        return cells_picture(levels, self._mask, _color_table(theme.name, self._signed), frame)
 
     def _peak(self) -> float:
         """The largest size of any number that is not under a closed cell."""
         sizes = np.abs(self._values)
-        if self._intervals is not None:
-            sizes = sizes[self._intervals.dense()]
+        if self._mask is not None:
+            sizes = sizes[self._mask.intervals.dense()]
         return max(float(sizes.max(initial=0.0)), 1e-12)
 
 

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFontMetricsF,
-    QHelpEvent,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
-    QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QAbstractScrollArea,
-    QApplication,
-    QFrame,
-    QSizePolicy,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from core.types import Reason
+from widgets.box_lines import BoxLines
 from widgets.grid_labels import LabelFonts
 from widgets.palette import Theme, current, hatch_brush, mix
 from widgets.share_tint import paint_minus, tinted
@@ -80,7 +73,7 @@ class TokenStripState:
         return self.generated_from is not None and slot >= self.generated_from
 
 
-class TokenStrip(QAbstractScrollArea):
+class TokenStrip(BoxLines):
     """Chips that wrap and scroll; a click, or the arrows, choose the query that is shown.
 
     Signals
@@ -90,19 +83,14 @@ class TokenStrip(QAbstractScrollArea):
 
     token_clicked = Signal(int)
 
+    high, gap, line, below = _CHIP, _GAP, _LINE, _LINE - _CHIP
+    step = int(_LINE)
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state = TokenStripState(())
-        self._chips: list[QRectF] = []
-        self._widths: dict[str, float] = {}
-        self._hot: int | None = None
-        self.setProperty("flat", True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._known: dict[str, float] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.viewport().setMouseTracking(True)
-        self.viewport().setAutoFillBackground(False)
         self.setAccessibleName("Tokens")
 
     # -- told from outside: never emits
@@ -118,22 +106,17 @@ class TokenStrip(QAbstractScrollArea):
                 self._reveal(state.selected)
         else:
             self.setAccessibleDescription("")
-        self.viewport().update()
 
     # -- asked from outside
 
     def sizeHint(self) -> QSize:
         """Qt: one line of chips, two where they wrap."""
-        lines = 1 if not self._chips or self._chips[-1].top() < _LINE else 2
+        lines = 1 if not self._boxes or self._boxes[-1].top() < _LINE else 2
         return QSize(480, int(lines * _LINE) + 2)
 
     def minimumSizeHint(self) -> QSize:
         """Qt: one line of chips."""
         return QSize(160, int(_LINE) + 2)
-
-    def chip_rect(self, slot: int) -> QRectF:
-        """Return where a chip lies in the viewport."""
-        return self._chips[slot].translated(0.0, -self.verticalScrollBar().value())
 
     def describe(self, slot: int) -> str:
         """Return one token in words: slot 5, "cat", position 3, prefix."""
@@ -156,41 +139,18 @@ class TokenStrip(QAbstractScrollArea):
     # -- layout
 
     def _width(self, label: str) -> float:
-        if label not in self._widths:
-            if len(self._widths) > 20_000:
-                self._widths.clear()
+        if label not in self._known:
+            if len(self._known) > 20_000:
+                self._known.clear()
             metrics = QFontMetricsF(self.font())
-            self._widths[label] = min(150.0, max(12.0, metrics.horizontalAdvance(label))) + 16.0
-        return self._widths[label]
+            self._known[label] = min(150.0, max(12.0, metrics.horizontalAdvance(label))) + 16.0
+        return self._known[label]
 
-    def _lay_out(self) -> None:
-        room = max(80.0, float(self.viewport().width()))
-        x, y = 1.0, 1.0
-        chips = []
-        for slot, label in enumerate(self._state.labels):
-            if slot == self._state.prefix_end or slot in self._state.document_starts:
-                x += _GAP if x > 1.0 else 0.0
-            wide = self._width(label)
-            if x > 1.0 and x + wide > room - 1.0:
-                x, y = 1.0, y + _LINE
-            chips.append(QRectF(x, y, wide, _CHIP))
-            x += wide + _GAP
-        self._chips = chips
-        bar = self.verticalScrollBar()
-        high = chips[-1].bottom() + _LINE - _CHIP if chips else 0.0
-        bar.setPageStep(max(1, self.viewport().height()))
-        bar.setSingleStep(int(_LINE))
-        bar.setRange(0, max(0, round(high) - self.viewport().height()))
-
-    def _reveal(self, slot: int) -> None:
-        bar, chip = self.verticalScrollBar(), self._chips[slot]
-        low = round(chip.bottom() + _LINE - _CHIP) - self.viewport().height()
-        bar.setValue(min(max(bar.value(), low), round(chip.top())))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Qt: wrap anew."""
-        super().resizeEvent(event)
-        self._lay_out()
+    def _widths(self) -> Iterator[tuple[float, float]]:
+        state = self._state
+        for slot, label in enumerate(state.labels):
+            border = slot == state.prefix_end or slot in state.document_starts
+            yield (_GAP if border else 0.0), self._width(label)
 
     # -- painting
 
@@ -199,24 +159,18 @@ class TokenStrip(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme = current()
-        if not self._chips:
+        if not self._boxes:
             painter.setPen(theme.muted)
             flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
             painter.drawText(self.viewport().rect(), flags, "Type a sentence to see its tokens.")
             return
         fonts = LabelFonts.beside(self.font())
-        scrolled = float(self.verticalScrollBar().value())
-        painter.translate(0.0, -scrolled)
-        bottom = scrolled + self.viewport().height()
-        for slot, chip in enumerate(self._chips):
-            if chip.bottom() + 20.0 < scrolled:
-                continue
-            if chip.top() > bottom:
-                break
+        painter.translate(0.0, -self.verticalScrollBar().value())
+        for slot in self._in_sight():
             self._paint_chip(painter, theme, fonts, slot)
 
     def _paint_chip(self, painter: QPainter, theme: Theme, fonts: LabelFonts, slot: int) -> None:
-        state, chip = self._state, self._chips[slot]
+        state, chip = self._state, self._boxes[slot]
         selected = slot == state.selected
         pad = state.is_pad(slot)
         ground = theme.generated if state.is_generated(slot) else theme.chip
@@ -259,25 +213,9 @@ class TokenStrip(QAbstractScrollArea):
 
     # -- events
 
-    def _slot_at(self, point: QPointF) -> int | None:
-        at = point + QPointF(0.0, self.verticalScrollBar().value())
-        for slot, chip in enumerate(self._chips):
-            if chip.adjusted(-_GAP / 2, 0.0, _GAP / 2, _LINE - _CHIP - 2.0).contains(at):
-                return slot
-        return None
-
-    def _light(self, slot: int | None) -> None:
-        if slot != self._hot:
-            self._hot = slot
-            self.viewport().update()
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Qt: light up the chip under the mouse."""
-        self._light(self._slot_at(event.position()))
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Qt: choose a query."""
-        slot = self._slot_at(event.position())
+        slot = self._box_at(event.position())
         if slot is not None and event.button() == Qt.MouseButton.LeftButton:
             self.token_clicked.emit(slot)
 
@@ -299,17 +237,6 @@ class TokenStrip(QAbstractScrollArea):
             self.token_clicked.emit(0 if key == Qt.Key.Key_Home else last)
         else:
             super().keyPressEvent(event)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        """Qt: the tool tip says a token in words."""
-        if event.type() == QEvent.Type.Leave:
-            self._light(None)
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            slot = self._slot_at(QPointF(event.pos()))
-            text = self.describe(slot) if slot is not None else ""
-            QToolTip.showText(event.globalPos(), text, self)
-            return True
-        return super().viewportEvent(event)
 
 
 def make_demo() -> QWidget:

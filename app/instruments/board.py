@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QVBoxLayout, QWi
 
 from app.controller import Controller
 from app.engine_client import EngineClient
-from app.engine_process import Failed, Finished
+from app.errand import Errand
 from app.instruments.base import Instrument, View
 from app.instruments.registry import INSTRUMENTS
 from app.main_window import MainWindow
 from app.scene import asks
 from core.text.tokenizer import Tokenizer
-from core.types import Answer, Job, Progress
+from core.types import Job
 from widgets.job_bar import JobBar
 
 PATIENCE_S = 0.3
@@ -30,11 +30,10 @@ class _Place:
 
     instrument: Instrument
     dock: QDockWidget
-    client: EngineClient
+    errand: Errand
     bar: JobBar
     asked: tuple[Job, View] | None = None
     """The last job, and the view that it is about; forgotten where it has no answer."""
-    generation: int = 0
     since: float = 0.0
     is_made: bool = False
     answer: object = None
@@ -56,24 +55,25 @@ class Board(QObject):
         self.places: dict[str, _Place] = {}
         for kind in INSTRUMENTS:
             client = workshop if kind.long else controller.client
-            self._place(kind(tokenizer, self), client)
-        for client in (controller.client, workshop):
-            client.answered.connect(self._on_answered)
-            client.progressed.connect(self._on_progressed)
-            client.job_ended.connect(self._on_job_ended)
-            client.died.connect(partial(self._on_died, client))
+            self._place(kind(tokenizer, self), Errand(client, self))
         controller.shown.connect(self._on_view_shown)
         controller.asking.connect(self._on_view_asked)
         controller.refused.connect(self._on_view_refused)
 
-    def _place(self, instrument: Instrument, client: EngineClient) -> None:
+    def _place(self, instrument: Instrument, errand: Errand) -> None:
         dock = self._window.add_dock(instrument.name, instrument.title)
         dock.setToolTip(instrument.tip)
-        place = _Place(instrument, dock, client, JobBar())
+        place = _Place(instrument, dock, errand, JobBar())
         self.places[instrument.name] = place
         dock.visibilityChanged.connect(partial(self._on_dock_shown, place))
         dock.toggleViewAction().triggered.connect(partial(self._on_dock_toggled, place))
-        place.bar.stop_requested.connect(partial(self._on_stop_requested, place))
+        place.bar.stop_requested.connect(errand.stop)
+        errand.progressed.connect(partial(self._on_progressed, place))
+        errand.ended.connect(place.bar.set_idle)
+        errand.answered.connect(partial(self._on_answered, place))
+        errand.failed.connect(partial(self._on_failed, place))
+        errand.died.connect(partial(self._on_failed, place))
+        errand.stopped.connect(partial(self._on_stopped, place))
         instrument.asked.connect(partial(self._on_instrument_asked, place))
         instrument.picked.connect(self._controller.update)
         instrument.said.connect(self._window.sentence.setText)
@@ -178,7 +178,8 @@ class Board(QObject):
         elif again or place.asked is None or place.asked[0] != job:
             place.asked = (job, view)
             place.instrument.await_answer()
-            place.generation, place.since = place.client.ask(job), time.monotonic()
+            place.since = time.monotonic()
+            place.errand.ask(job)
 
     def _is_open(self, place: _Place) -> bool:
         return place.is_made and place.dock.isVisible()
@@ -209,45 +210,22 @@ class Board(QObject):
                 place.asked = None
                 place.instrument.refuse(sentence)
 
-    def _on_stop_requested(self, place: _Place) -> None:
-        place.client.cancel(place.generation)
-
     # -- answers
 
-    def _of(self, generation: int) -> _Place | None:
-        return next((p for p in self.places.values() if p.generation == generation), None)
+    def _on_answered(self, place: _Place, value: object) -> None:
+        if place.asked is not None:
+            place.answer = value
+            place.instrument.show(place.asked[1], value)
 
-    @Slot(object)
-    def _on_answered(self, answer: Answer) -> None:
-        place = self._of(answer.generation)
-        if place is not None and place.asked is not None:
-            place.answer = answer.value
-            place.instrument.show(place.asked[1], answer.value)
+    def _on_progressed(self, place: _Place, sentence: str, share: float) -> None:
+        if time.monotonic() - place.since > PATIENCE_S:
+            place.bar.set_progress(sentence, share)
 
-    @Slot(object)
-    def _on_progressed(self, progress: Progress) -> None:
-        place = self._of(progress.generation)
-        if place is not None and time.monotonic() - place.since > PATIENCE_S:
-            place.bar.set_progress(progress.sentence, progress.share)
+    def _on_failed(self, place: _Place, sentence: str) -> None:
+        place.asked = None
+        place.instrument.refuse(sentence)
 
-    @Slot(object)
-    def _on_job_ended(self, end: Failed | Finished) -> None:
-        place = self._of(end.generation)
-        if place is None:
-            return
-        place.bar.set_idle()
-        if isinstance(end, Failed):
-            place.asked = None
-            place.instrument.refuse(end.sentence)
-        elif end.stopped:
-            place.asked = None
-            if not place.instrument.follows:
-                place.instrument.refuse("Stopped.")
-
-    def _on_died(self, client: EngineClient, sentence: str) -> None:
-        for place in self.places.values():
-            if place.client is client and place.generation:
-                place.asked, place.generation = None, 0
-                place.bar.set_idle()
-                if place.is_made:
-                    place.instrument.refuse(sentence)
+    def _on_stopped(self, place: _Place) -> None:
+        place.asked = None
+        if not place.instrument.follows:
+            place.instrument.refuse("Stopped.")

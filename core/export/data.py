@@ -85,7 +85,7 @@ def write_data(
         cancel.check()
     if progress is not None:
         progress(f"writing {path.name}", 0.8)
-    write(found, path)
+    write(found, path, cancel)
     return Written(str(path), tuple(found.arrays))
 
 

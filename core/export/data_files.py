@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from core.atomic import write_file, write_folder
+from core.run.cancel import CancelToken
 from core.types import Data, DataArray
 
 SUFFIXES = (".npz", ".safetensors", ".csv", ".json")
@@ -41,21 +42,30 @@ def check_place(path: Path) -> None:
         raise ValueError(f"{path} is a folder; name a file to write.")
 
 
-def write(data: Data, path: Path) -> None:
+def write(data: Data, path: Path, cancel: CancelToken | None = None) -> None:
     """Write a file of the kind that the ending says, or the folder of a ``.csv``.
 
     Raises
     ------
     ValueError
         with a sentence where it cannot be; what was there is as it was.
+    Cancelled
+        when ``cancel`` was set in the meantime; what was there is as it was.
     """
     check_place(path)
+    token = cancel or CancelToken()
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        write_folder(path, csv_files(data))
+        files = csv_files(data, token)
+        token.check()
+        write_folder(path, files)
         return
-    contents = {".npz": npz, ".safetensors": safetensors, ".json": as_json}
-    write_file(path, contents[suffix](data))
+    if suffix == ".json":
+        content = as_json(data, token)
+    else:
+        content = npz(data) if suffix == ".npz" else safetensors(data)
+    token.check()
+    write_file(path, content)
 
 
 def npz(data: Data) -> bytes:
@@ -81,16 +91,25 @@ def safetensors(data: Data) -> bytes:
     return content
 
 
-def as_json(data: Data) -> bytes:
-    """One object: ``readme``, ``parameters``, and nested lists in ``arrays``; NaN is null."""
-    arrays = {name: _lists(array.values) for name, array in data.arrays.items()}
-    plain = {"readme": data.readme(), "parameters": data.parameters, "arrays": arrays}
-    return _utf8(_json(plain) + "\n").encode()
+def as_json(data: Data, cancel: CancelToken) -> bytes:
+    """One object: ``readme``, ``parameters``, and nested lists in ``arrays``; NaN is null.
+
+    ``cancel`` is asked before each matrix.
+    """
+    told = {"readme": data.readme(), "parameters": data.parameters}
+    head = ", ".join(f"{_json(name)}: {_json(value)}" for name, value in told.items())
+    arrays = ", ".join(
+        f"{_json(name)}: {_nested(array.values, cancel)}" for name, array in data.arrays.items()
+    )
+    return _utf8(f'{{{head}, "arrays": {{{arrays}}}}}\n').encode()
 
 
-def csv_files(data: Data) -> dict[str, bytes]:
-    """A file for each array, and README.txt and parameters.json, by name."""
-    files = {f"{name}.csv": _csv(array) for name, array in data.arrays.items()}
+def csv_files(data: Data, cancel: CancelToken) -> dict[str, bytes]:
+    """A file for each array, and README.txt and parameters.json, by name.
+
+    ``cancel`` is asked before each line.
+    """
+    files = {f"{name}.csv": _csv(array, cancel) for name, array in data.arrays.items()}
     files["README.txt"] = _utf8(f"{data.readme()}{_CSV_READ}").encode()
     files["parameters.json"] = _utf8(_json(data.parameters) + "\n").encode()
     return files
@@ -102,7 +121,7 @@ _CSV_READ = (
 )
 
 
-def _csv(array: DataArray) -> bytes:
+def _csv(array: DataArray, cancel: CancelToken) -> bytes:
     content = io.StringIO()
     lines = csv.writer(content, lineterminator="\n")
     if array.values.ndim == 1:
@@ -110,12 +129,13 @@ def _csv(array: DataArray) -> bytes:
         lines.writerows(enumerate(_written(array.values)))
     else:
         lines.writerow((*array.axes[:-1], *range(array.values.shape[-1])))
-        lines.writerows(_rows(array.values))
+        lines.writerows(_rows(array.values, cancel))
     return _utf8(content.getvalue()).encode()
 
 
-def _rows(values: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+def _rows(values: NDArray[Any], cancel: CancelToken) -> Iterator[tuple[Any, ...]]:
     for index in product(*map(range, values.shape[:-1])):
+        cancel.check()
         yield (*index, *_written(values[index]))
 
 
@@ -125,6 +145,14 @@ def _written(values: NDArray[Any]) -> list[Any]:
         values = values.astype(np.uint8)
     written: list[Any] = values.astype(np.str_).tolist()
     return written
+
+
+def _nested(values: NDArray[Any], cancel: CancelToken) -> str:
+    """Nested lists as JSON, matrix by matrix: the text of a large array takes long."""
+    if values.ndim > 2:
+        return f"[{', '.join(_nested(part, cancel) for part in values)}]"
+    cancel.check()
+    return _json(_lists(values))
 
 
 def _lists(values: NDArray[Any]) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.data_menu import FILTERS
@@ -104,12 +105,57 @@ def test_while_the_model_runs_there_is_nothing_to_write(
     assert "logits" in saved(qtbot, session, tmp_path / "a.npz")
 
 
+def test_a_stop_while_the_numbers_are_written_leaves_the_file_that_was_there(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    path, job = tmp_path / "a.json", session.window.job
+    path.write_bytes(b"kept")
+    controller = session.controller
+    controller.edit(controller.state.with_row(text="The cat sat on the mat. " * 40))
+    settle(qtbot, session)
+    assert job.isHidden()
+    session.data.save(path)
+    tab_to(qtbot, session.window, job.stop)
+    qtbot.waitUntil(lambda: job.progress.value() == 800, timeout=WAIT)
+    with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT) as end:
+        qtbot.keyClick(job.stop, Qt.Key.Key_Space)
+    assert end.args[0].stopped
+    assert session.window.sentence.text() == "Stopped: nothing was written over."
+    assert job.isHidden()
+    assert [one.read_bytes() for one in tmp_path.glob("*a.json*")] == [b"kept"]
+
+
+def tab_to(qtbot: QtBot, window: QWidget, wanted: QPushButton) -> None:
+    """Press Tab until a button has the focus; once around at most."""
+    for _ in window.findChildren(QWidget):
+        qtbot.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+        if wanted.hasFocus():
+            return
+    pytest.fail(f"Tab never reaches {wanted.accessibleName()}")
+
+
+def test_an_export_that_still_waits_for_its_process_can_be_stopped(
+    qtbot: QtBot, session: Session, tmp_path: Path
+) -> None:
+    job = session.window.job
+    session.data.save(tmp_path / "a.npz")
+    assert job.sentence.text() == "writing a.npz"
+    assert job.stop.accessibleName()
+    assert job.stop.toolTip()
+    job.stop.click()
+    assert session.window.sentence.text() == "Stopped: nothing was written over."
+    assert job.isHidden()
+    assert not session.workshop.is_busy
+    assert not (tmp_path / "a.npz").exists()
+
+
 def test_a_process_that_dies_while_writing_is_told(
     qtbot: QtBot, session: Session, tmp_path: Path
 ) -> None:
     session.data.save(tmp_path / "a.npz")
     session.workshop.died.emit("The engine stopped.")
     assert session.window.sentence.text() == "The engine stopped. No data was written."
+    assert session.window.job.isHidden()
     (box,) = session.window.findChildren(QMessageBox)
     box.close()
     qtbot.waitUntil(lambda: not session.workshop.is_busy, timeout=WAIT)

@@ -26,7 +26,7 @@ HEAD = HeadRef(Stack.DECODER, 2, 1)
 def opened(qtbot: QtBot, session: Session, name: str) -> object:
     """Open a dock and wait for its first answer."""
     place = session.board.places[name]
-    with qtbot.waitSignal(place.client.answered, timeout=WAIT):
+    with qtbot.waitSignal(place.errand.answered, timeout=WAIT):
         session.board.open(name)
         if not place.instrument.follows:
             place.instrument.asked.emit()
@@ -136,7 +136,7 @@ def test_the_mask_follows_while_verify_works(qtbot: QtBot, session: Session) -> 
     assert answer is not None
     assert np.isfinite(answer.top_probs).all()
     with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
-        place.client.cancel(place.generation)
+        place.errand.stop()
 
 
 def test_cost_follows_the_view_until_a_size_is_changed(qtbot: QtBot, session: Session) -> None:
@@ -174,7 +174,7 @@ def test_measuring_can_be_stopped_and_keeps_what_is_drawn(qtbot: QtBot, session:
     assert isinstance(cost, Cost)
     cost._plot.measure.click()
     with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
-        place.client.cancel(place.generation)
+        place.errand.stop()
     assert cost._plot.measured is None
     assert "Stopped." in cost._plot.said.text()
     assert cost._plot.plot.names

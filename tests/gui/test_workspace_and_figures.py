@@ -109,7 +109,7 @@ def test_layouts_open_their_instruments_and_remember_what_was_closed(
     assert session.board.open_names == ("checks",)
     assert session.layouts.to_settings()["layout"] == "check"
     with qtbot.waitSignal(session.workshop.job_ended, timeout=WAIT):
-        session.workshop.cancel(session.board.places["backends"].generation)
+        session.board.places["backends"].errand.stop()
 
 
 def test_every_view_on_screen_becomes_a_figure(

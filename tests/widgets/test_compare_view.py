@@ -259,7 +259,7 @@ def test_the_numbers_are_those_of_the_chosen_token(qtbot: QtBot, shown: Show) ->
     shown(view, 700, 320)
     second_page(qtbot, view)
     all_spies = spies(view)
-    chip = view.strip.chip_rect(4).center().toPoint()
+    chip = view.strip.box_rect(4).center().toPoint()
     qtbot.mouseClick(view.strip.viewport(), Qt.MouseButton.LeftButton, pos=chip)
     assert said(all_spies)["cell_clicked"] == [[(4, 4)]]
     assert f"total variation {found.total_variation[4]:.3f}" in view.at.text()
@@ -303,7 +303,7 @@ def test_queries_of_a_source_are_no_outputs(qtbot: QtBot, shown: Show) -> None:
     shown(view, 700, 320)
     second_page(qtbot, view)
     all_spies = spies(view)
-    chip = view.strip.chip_rect(2).center().toPoint()
+    chip = view.strip.box_rect(2).center().toPoint()
     qtbot.mouseClick(view.strip.viewport(), Qt.MouseButton.LeftButton, pos=chip)
     assert said(all_spies)["cell_clicked"] == []
     assert " 2: total variation" in view.at.text()

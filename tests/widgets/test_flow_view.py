@@ -252,7 +252,7 @@ def test_the_inputs_are_tinted_by_their_share(shown: Show, qtbot: QtBot) -> None
             share = stack.shares[method][0, slot]
             assert f"share {share:.3f}" in view.strips[D].describe(slot)
     with qtbot.waitSignal(view.node_clicked) as asked:
-        at = view.strips[D].chip_rect(5).center().toPoint()
+        at = view.strips[D].box_rect(5).center().toPoint()
         qtbot.mouseClick(view.strips[D].viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert asked.args == [5]
 
@@ -265,7 +265,7 @@ def test_the_only_stack_of_an_encoder_makes_the_output(shown: Show, qtbot: QtBot
     view.set_flow(replace(result, stacks=(own,), edges=edges), {E: labels[D]})
     shown(view, 700, 420)
     assert not view.titles[E].isVisible()
-    at = view.strips[E].chip_rect(4).center().toPoint()
+    at = view.strips[E].box_rect(4).center().toPoint()
     with qtbot.waitSignal(view.node_clicked) as asked:
         qtbot.mouseClick(view.strips[E].viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert asked.args == [4]
@@ -276,7 +276,7 @@ def test_a_source_token_makes_no_output(shown: Show, qtbot: QtBot) -> None:
     view = view_of(two=True)
     shown(view, 900, 460)
     spy = QSignalSpy(view.node_clicked)
-    at = view.strips[E].chip_rect(2).center().toPoint()
+    at = view.strips[E].box_rect(2).center().toPoint()
     qtbot.mouseClick(view.strips[E].viewport(), Qt.MouseButton.LeftButton, pos=at)
     assert spy.count() == 0
 

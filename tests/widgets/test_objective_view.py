@@ -71,13 +71,13 @@ def test_columns_are_aligned_wrapped_and_in_words(qtbot: QtBot, shown: Callable[
     assert "carries no loss" in canvas.describe(0)
     said: list[str] = []
     panel.hovered.connect(said.append)
-    qtbot.mouseMove(canvas.viewport(), canvas.column_rect(5).center().toPoint())
+    qtbot.mouseMove(canvas.viewport(), canvas.box_rect(5).center().toPoint())
     qtbot.waitUntil(lambda: bool(said) and "position 5" in said[-1])
     qtbot.keyClick(canvas, Qt.Key.Key_Right)
     assert "position 6" in said[-1]
     panel.resize(260, 260)
     QApplication.processEvents()
-    tops = {canvas.column_rect(n).top() for n in range(10)}
+    tops = {canvas.box_rect(n).top() for n in range(10)}
     assert len(tops) > 1
     qtbot.keyClick(canvas, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QApplication.clipboard().text().splitlines()
@@ -93,7 +93,7 @@ def test_a_bar_is_as_high_as_its_loss(
     image = canvas.viewport().grab().toImage()
 
     def height(position: int) -> int:
-        column = canvas.column_rect(position)
+        column = canvas.box_rect(position)
         empty = image.pixel(2, image.height() - 2)
         x = int(column.center().x())
         rows = range(int(column.bottom()) - 30, int(column.bottom()) - 1)

@@ -18,7 +18,7 @@ def test_a_click_names_the_slot(shown: Show, qtbot: QtBot) -> None:
     shown(strip, 500, 60)
     with qtbot.waitSignal(strip.token_clicked) as clicked:
         qtbot.mouseClick(
-            strip.viewport(), Qt.MouseButton.LeftButton, pos=strip.chip_rect(2).center().toPoint()
+            strip.viewport(), Qt.MouseButton.LeftButton, pos=strip.box_rect(2).center().toPoint()
         )
     assert clicked.args == [2]
     assert strip.accessibleDescription() == "slot 1 · “The” · position id 0"
@@ -43,10 +43,10 @@ def test_long_text_wraps_scrolls_and_shows_the_selected(shown: Show) -> None:
     shown(strip, 400, 100)
     words = tuple(f"word{i}" for i in range(3000))
     strip.set_tokens(TokenStripState(words, selected=2000))
-    rect = strip.chip_rect(2000)
+    rect = strip.box_rect(2000)
     assert rect.top() >= 0
     assert rect.bottom() <= strip.viewport().height()
-    assert all(strip.chip_rect(i).right() <= strip.viewport().width() for i in range(0, 3000, 7))
+    assert all(strip.box_rect(i).right() <= strip.viewport().width() for i in range(0, 3000, 7))
     strip.grab()
     strip.set_tokens(TokenStripState(()))
     strip.grab()

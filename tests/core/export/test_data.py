@@ -325,3 +325,35 @@ def test_a_stop_writes_nothing(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(Cancelled):
         write_data(engine, job("decoder", str(tmp_path / "a.npz")), token, stop)
     assert list(tmp_path.iterdir()) == []
+
+
+class Tripping(CancelToken):
+    """Stops at one of the questions; counts them."""
+
+    def __init__(self, at: int | None) -> None:
+        super().__init__()
+        self.at, self.asked = at, 0
+
+    def check(self) -> None:
+        if self.asked == self.at:
+            self.cancel()
+        self.asked += 1
+        super().check()
+
+
+@pytest.mark.parametrize("suffix", data_files.SUFFIXES)
+def test_a_stop_at_any_moment_of_writing_leaves_what_was_there(tmp_path: Path, suffix: str) -> None:
+    cells = DataArray(np.ones((2, 3, 4), np.float32), ("a", "b", "c"), "ones")
+    data = replace(small(), arrays=small().arrays | {"cells": cells})
+    path = tmp_path / f"a{suffix}"
+    if suffix != ".csv":
+        path.write_bytes(b"kept")
+    questions = Tripping(None)
+    (tmp_path / "free").mkdir()
+    data_files.write(data, tmp_path / "free" / path.name, questions)
+    before = {one: one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()}
+    for at in range(questions.asked):
+        with pytest.raises(Cancelled):
+            data_files.write(data, path, Tripping(at))
+        assert {one: one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()} == before
+    assert questions.asked == {".csv": 7, ".json": 4}.get(suffix, 1)
