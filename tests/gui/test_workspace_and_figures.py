@@ -123,14 +123,14 @@ def test_every_view_on_screen_becomes_a_figure(
     session.board.open("checks")
     with qtbot.waitSignal(session.workshop.answered, timeout=WAIT):
         checks.instrument.asked.emit()
-    for name in ("compare", "flow"):
+    for name in ("compare", "flow", "stages", "objectives", "embeddings", "cost"):
         session.board.open(name)
         settle(qtbot, session)
     session.figures.open()
     dialog = session.figures.dialog
     assert dialog is not None
     names = [dialog.view.itemData(n) for n in range(dialog.view.count())]
-    assert names == ["mask", "attention", "heads", "steps", "flow", "report", "difference"]
+    assert names == list(VIEWS)
     for number, name in enumerate(names):
         dialog.view.setCurrentIndex(number)
         QApplication.processEvents()
