@@ -53,7 +53,7 @@ def stages_of(
         scene.row,
         words.pieces(scene.query_ids[stack]),
         words.pieces(scene.key_ids[stack]),
-        query=query,
+        query,
         style=style,
     )
     return noted(figure, {"head": head_name(found.head)} | _notes(found.notes))
@@ -91,11 +91,11 @@ def cost_of(shown: CostShown, style: Style) -> Figure:
         lines, points, unit = timed_lines(measured, rates=shown.rates)
         what = "FLOP a second, measured" if shown.rates else "time, measured"
         names = f"{LETTERS['T']}, T", what
-        figure = cost_figure(lines, points, unit=unit, names=names, style=style)
+        figure = cost_figure(lines, points, unit, names, style=style)
         return noted(figure, {"measured": measured.sentence()} | _notes(measured.notes))
     tally, place = shown.cost.tallies[curves.quantity], shown.cost.letters[curves.axis]
     names = f"{LETTERS[curves.axis]}, {curves.axis}", TITLES[curves.quantity]
-    figure = cost_figure(cost_lines(curves), unit=tally.unit, names=names, place=place, style=style)
+    figure = cost_figure(cost_lines(curves), {}, tally.unit, names, place=place, style=style)
     sizes = ", ".join(f"{letter} = {size:,}" for letter, size in shown.cost.letters.items())
     formulas = {term.name: f"{term.formula} = {term.substituted}" for term in tally.terms}
     return noted(figure, {"sizes": sizes} | formulas)

@@ -37,16 +37,16 @@ _FLATNESS, _HIGHEST = 0.62, 34.0
 def cost_figure(
     lines: Mapping[str, Curve],
     points: Mapping[str, Curve] = {},
-    *,
-    unit: str,
+    unit: str = "",
     names: tuple[str, str] = ("", ""),
+    *,
     place: float = 0.0,
     style: Style = ONE_COLUMN,
 ) -> Figure:
     """Lines and points by name, x and y each ``[n]``; both axes are logarithms.
 
-    ``unit`` is that of y, as `core.types.cost.figure` takes it; ``names`` are those of the axes, x
-    first. The x ``place`` is marked, with the lines' points there; 0 marks none.
+    ``unit`` is that of y, as `core.types.cost.figure` takes it, "" a plain number; ``names`` are
+    those of the axes, x first. The x ``place`` is marked, and the lines there; 0 marks none.
 
     Raises
     ------
@@ -57,10 +57,11 @@ def cost_figure(
     if not any(len(x) for x, _ in series.values()):
         raise ValueError("There are no numbers to draw: choose a quantity that this model has.")
     for name, curve in series.items():
-        least = min(float(np.min(axis, initial=np.inf)) for axis in curve)
-        if not least > 0.0:
+        numbers = np.concatenate(curve)
+        odd = numbers[~((numbers > 0.0) & np.isfinite(numbers))]
+        if len(odd):
             raise ValueError(
-                f"{name} has the number {least:g}, but all must be above 0 on a log axis."
+                f"{name} has the number {odd[0]:g}, but all must be above 0 on a log axis."
             )
     below = _legend(style, list(lines), list(points))
     wide, high = room(style, (below,))

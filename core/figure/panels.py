@@ -84,6 +84,9 @@ def _plan(
         box = fitted(style, rows, panels[0].cols, (wide / across, high))
         share = (wide - box.x) / across  # What the labels of rows take is shared by all.
         box = fitted(style, rows, panels[0].cols, (box.x + share, high))
+        share = max((wide - box.x) / across, 4.0)  # The labels are those of other cells now.
+        over = min(1.0, share / (box.right - box.x))
+        box = replace(box, cell=(over * box.cell[0], over * box.cell[1]))
         plans.append(_Plan(across, box, share))
         if min(box.cell) >= least:
             return plans[-1]

@@ -38,8 +38,8 @@ def stages_figure(
     row: int = 0,
     queries: Sequence[str] = (),
     keys: Sequence[str] = (),
-    *,
     query: int | None = None,
+    *,
     style: Style = ONE_COLUMN,
 ) -> Figure:
     """A heatmap for each step of a head that read under batch row ``row`` of ``spec``.

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app import workspaces
+from app.figure_views import VIEWS
 from app.gui import Session
 from core.types import Family, HeadRef, Stack
 from tests.gui.conftest import WAIT
