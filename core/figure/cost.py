@@ -63,7 +63,9 @@ def cost_figure(
             raise ValueError(
                 f"{name} has the number {odd[0]:g}, but all must be above 0 on a log axis."
             )
-    below = _legend(style, list(lines), list(points))
+    signs = [_sign(name, n, len(lines) == 1) for n, name in enumerate(lines)]
+    signs += [_sign(name, n, False) for n, name in enumerate(points, start=len(lines))]
+    below = _legend(style, (*lines, *points), signs, len(lines))
     wide, high = room(style, (below,))
     plot = _fitted(
         style,
@@ -74,10 +76,10 @@ def cost_figure(
     marks = [*_grid(style, plot), *_titles(style, plot, names)]
     if place:
         marks += _marked(style, plot, place)
-    for n, (name, curve) in enumerate(lines.items()):
-        marks += _line(style, plot, curve, (_sign(name, n), n), place)
-    for n, (name, curve) in enumerate(points.items(), start=len(lines)):
-        marks += _dots(style, plot, curve, _sign(name, n))
+    for n, curve in enumerate(lines.values()):
+        marks += _line(style, plot, curve, (signs[n], n), place)
+    for n, curve in enumerate(points.values(), start=len(lines)):
+        marks += _dots(style, plot, curve, signs[n])
     told = {"x": names[0], "y": names[1], "unit": unit, "series": ", ".join(series)}
     if place:
         told["marked"] = f"{place:,.10g}"
@@ -187,11 +189,12 @@ class _Sign:
     weight: float = 2.0
 
 
-def _sign(name: str, number: int) -> _Sign:
+def _sign(name: str, number: int, alone: bool) -> _Sign:
+    """The look of a series by its number; a line ``alone`` needs no sign."""
     if name == TOTAL:
         return _Sign(TEXT, 0, 0.0, 3.2)
     corners, turn = _CORNERS[number % len(_CORNERS)]
-    return _Sign(_INKS[number % len(_INKS)], corners, turn)
+    return _Sign(_INKS[number % len(_INKS)], 0 if alone else corners, turn)
 
 
 def _shape(style: Style, sign: _Sign, place: tuple[float, float], size: float = 0.36) -> list[Mark]:
@@ -229,22 +232,22 @@ def _dots(style: Style, plot: _Plot, curve: Curve, sign: _Sign) -> list[Mark]:
     return marks
 
 
-def _legend(style: Style, lines: Sequence[str], points: Sequence[str]) -> Block:
-    """Each series with its line and its sign, in lines of text that fit the page."""
-    size, most = style.small, style.width - 2 * MARGIN
-    side, high = 2.6 * size, 1.6 * size
+def _legend(style: Style, names: Sequence[str], signs: Sequence[_Sign], lines: int) -> Block:
+    """Each series with its sign in lines that fit the page; the first ``lines`` have a stroke."""
+    size, high, most = style.small, 1.6 * style.small, style.width - 2 * MARGIN
     marks: list[Mark] = []
     x = y = wide = 0.0
-    for n, name in enumerate((*lines, *points)):
+    for n, (name, sign) in enumerate(zip(names, signs, strict=True)):
+        side, middle = (2.6 if n < lines else 1.0) * size, y + high / 2
         taken = side + 0.5 * size + style.measure(name, size)
         if x and x + taken > most:
             x, y = 0.0, y + high
-        sign, middle = _sign(name, n), y + high / 2
-        if n < len(lines):
+            middle = y + high / 2
+        if n < lines:
             ends = ((x, middle), (x + side, middle))
             marks.append(Polyline(ends, sign.color, sign.weight * style.line))
         if sign.corners:
-            marks += _shape(style, sign, (x + side / 2, middle), 0.36 if n < len(lines) else 0.5)
+            marks += _shape(style, sign, (x + side / 2, middle), 0.36 if n < lines else 0.5)
         marks.append(Text(name, x + side + 0.5 * size, middle + RISE * size, size))
         wide, x = max(wide, x + taken), x + taken + 1.6 * size
     return Block(tuple(marks), wide, y + high)

@@ -43,17 +43,26 @@ def timed_lines(
     return best, {name: (x, taken) for name, (x, _, taken) in timed.items()}, "seconds"
 
 
+_FINE = ((1.0, 2.0, 5.0), tuple(map(float, range(1, 10))), tuple(n / 2 for n in range(2, 20)))
+"""Digits that ticks stand at, from few to many."""
+
+
 def log_ticks(
     low: float, high: float, unit: str, most: float, *, fine: bool = False
 ) -> list[float]:
     """Where ticks stand from ``low`` to ``high``, in log10 of the value; at most about ``most``.
 
     They are powers of ten, or of two where ``unit`` is "bytes"; ``fine`` puts them at 1, 2 and 5 of
-    every power of ten instead.
+    every power of ten instead, and at every half or whole number where those are hardly any.
     """
     if fine and unit != "bytes":
-        every = [power + log10(n) for power in range(floor(low), ceil(high)) for n in (1, 2, 5)]
-        return [at for at in every if low <= at <= high]
+        found: list[float] = []
+        for digits in _FINE:
+            every = [power + log10(n) for power in range(floor(low), ceil(high)) for n in digits]
+            found = [at for at in every if low <= at <= high]
+            if len(found) > 2:
+                break
+        return found
     step = log10(2.0) if unit == "bytes" else 1.0
     skip = max(1, ceil((high - low) / step / most))
     return [n * step for n in range(ceil(low / step), floor(high / step) + 1) if n % skip == 0]

@@ -408,10 +408,18 @@ def test_ticks_are_round_and_few(low: float, span: float, unit: str, most: int, 
         power = at / log10(2.0) if unit == "bytes" else at
         leading = 10.0 ** (at % 1.0)
         is_fine = fine and unit != "bytes"
-        wanted = (1.0, 2.0, 5.0, 10.0) if is_fine else (round(power) - power + 1.0,)
-        assert min(abs((leading if is_fine else 1.0) - one) for one in wanted) < 1e-6
+        assert abs(2 * leading - round(2 * leading) if is_fine else power - round(power)) < 1e-6
     if not (fine and unit != "bytes"):
         assert len(found) <= most + 1
+    elif span > 1.0:
+        assert {round(10.0 ** (at % 1.0), 6) for at in found} <= {1.0, 2.0, 5.0, 10.0}
+
+
+def test_a_short_axis_has_finer_ticks() -> None:
+    said = [tick_text(10.0**at, "FLOP") for at in log_ticks(9.4, 9.6, "FLOP", 9, fine=True)]
+    assert said == ["3 GFLOP", "3.5 GFLOP"]
+    said = [tick_text(10.0**at, "FLOP") for at in log_ticks(9.1, 9.8, "FLOP", 9, fine=True)]
+    assert said == ["2 GFLOP", "3 GFLOP", "4 GFLOP", "5 GFLOP", "6 GFLOP"]
 
 
 @pytest.mark.parametrize("power", range(0, 60, 7))
