@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QWidget
 
 from app.instruments.base import Instrument, View
 from app.sizes import sizes_of_model
-from app.training_figures import CostShown
 from core.run.cost import axes, cost, sweep
 from core.types import Cost as Found
 from core.types import CostCurves, Measured, MeasureJob, ModelSizes, Quantity, Workload
 
 if TYPE_CHECKING:
+    from app.training_figures import CostShown
     from widgets.cost_plot import CostPlot, CostQuestion
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -76,6 +76,8 @@ class Cost(Instrument):
 
     def shown(self) -> CostShown | None:
         """The curves, and what was timed while that is drawn."""
+        from app.training_figures import CostShown  # Figures are not needed at the start.
+
         if self._cost is None:
             return None
         return CostShown(*self._cost, self._plot.timed, rates=self._plot.is_rate)

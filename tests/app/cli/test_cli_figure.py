@@ -39,8 +39,16 @@ def test_every_view_in_every_kind_of_file(maskscope, tmp_path, view, suffix):
     outcome = maskscope("figure", "decoder", "--view", view, *OF_A_VIEW.get(view, READ), name)
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     start = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
-    assert (tmp_path / name).read_bytes().startswith(start)
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(start)
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
+    if suffix == "svg":
+        assert b"<image" not in content
+        assert len(texts(tmp_path / name)) > 2
+        assert parameters(tmp_path / name)["view"] == view
+    elif suffix == "pdf":
+        assert b"/Subtype /Image" not in content
+        assert b"/FontFile" in content
 
 
 def test_the_figure_shows_the_tokens_and_says_what_made_it(maskscope, tmp_path):
