@@ -66,7 +66,8 @@ def stages_figure(
     below, lines = _below(style, found, spec, row), Block((), 0.0, 0.0)
     if query is not None:
         steps = found.equation(query, [cols.label(n) for n in range(spec.keys)])
-        told |= {"query": str(spec.past + query)} | dict(steps)
+        told["query"] = str(spec.past + query)
+        told |= {f"query {name}": line for name, line in steps}
         if style.labels:
             token = f" “{rows.label(query)}”" if rows.texts else ""
             title = f"query {spec.past + query}{token}"
@@ -81,7 +82,7 @@ def stages_figure(
     )
     step = block_of(box)
     if step != (1, 1):
-        told["cells drawn"] = f"the largest of each {step[0]} x {step[1]}"
+        told["cells drawn"] = f"the largest size of each {step[0]} x {step[1]}"
     return page(style, (block, lines, below), told)
 
 

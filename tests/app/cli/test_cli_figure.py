@@ -122,8 +122,8 @@ def test_stages_are_those_of_the_head_and_the_query(maskscope, tmp_path):
         assert (told["query"], told["head"]) == (str(said["query"]), "decoder layer 2, head 2")
         drawn = " ".join(texts(tmp_path / "a.svg"))
         for step in ("keys", "scores", "scaled", "masked", "softmax", "output"):
-            assert said["equation"][step] == told[step]
-            assert told[step] in drawn
+            assert said["equation"][step] == told[f"query {step}"]
+            assert said["equation"][step] in drawn
 
 
 def test_objectives_are_those_of_the_objective_and_the_seed(maskscope, tmp_path):

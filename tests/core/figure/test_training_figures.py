@@ -129,7 +129,7 @@ def test_the_query_is_framed_and_its_numbers_are_those_of_the_equation(past: int
     assert f"query {past + 2} “{keys[past + 2]}”" in found.texts()
     for name in ("keys", *STEPS):
         assert lines[name] in said
-        assert found.parameters[name] == lines[name]
+        assert found.parameters[f"query {name}"] == lines[name]
     assert lines["too late"] not in said
     rows = frames(found, accent=True)
     assert len(rows) == len(STEPS)
@@ -143,7 +143,7 @@ def test_a_long_equation_is_left_out_of_the_page_and_kept_in_the_file() -> None:
     keys = [f"a-very-long-word-number-{n}" for n in range(12)]
     found = stages_figure(stages(spec), spec, 0, keys, keys, 11)
     assert not [text for text in found.texts() if "softmax(" in text]
-    assert "softmax(" in found.parameters["softmax"]
+    assert "softmax(" in found.parameters["query softmax"]
 
 
 def test_without_values_there_is_no_output() -> None:
@@ -159,7 +159,7 @@ def test_tiny_cells_have_the_number_farthest_from_zero() -> None:
     scaled = np.zeros_like(made.scaled)
     scaled[350, 20], scaled[350, 600] = -3.0, 2.0
     found = stages_figure(replace(made, scaled=scaled), spec)
-    assert "largest of each" in found.parameters["cells drawn"]
+    assert "largest size of each" in found.parameters["cells drawn"]
     x, top, wide, high = frames(found)[1]
     low = [m for m in found.marks if isinstance(m, Cells) and m.color == signed(-3.0, 3.0)]
     places = np.concatenate([mark.rects for mark in low])
