@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from app import presenter
 from app.controller import Controller
 from app.instruments.board import Board
 from app.main_window import MainWindow
@@ -60,8 +61,10 @@ class FigureMenu(QObject):
             controller.head if view else None,
             view.result.maps if view else (),
             self._generated,
-            self._board.answers(),
+            self._board.shown(),
             self._board.remember(),
+            self._board.jobs(),
+            presenter.cell_shown(controller.state, controller.scene)[0],
         )
 
     @Slot()

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app import figures
+from app import figures, training_figures
 from app.scene import Scene
+from app.training_figures import CostShown
 from core.figure.style import Style
 from core.text.tokenizer import Tokenizer
 from core.types import (
     AttentionMaps,
     CheckReport,
     Comparison,
+    EmbeddingsJob,
+    EmbeddingsView,
     FlowMethod,
     FlowResult,
     HeadPattern,
+    Job,
+    ObjectiveJob,
+    ObjectiveView,
     Stack,
+    Stages,
     StepEvent,
 )
 from core.types.figure import Figure
@@ -36,6 +43,10 @@ class Shown:
     """The newest answer of each instrument that is open, by its name."""
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
     """What each instrument remembers of its own controls, by its name."""
+    jobs: dict[str, Job] = field(default_factory=dict)
+    """What each of those answers was asked with."""
+    query: int | None = None
+    """The query row that speaks, of the shown stack."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,51 @@ def _difference(shown: Shown, style: Style) -> Figure:
     return figures.comparison_of(found, shown.words, style)
 
 
+def _has_stages(shown: Shown) -> bool:
+    return isinstance(shown.answers.get("stages"), Stages)
+
+
+def _stages(shown: Shown, style: Style) -> Figure:
+    found = shown.answers["stages"]
+    assert isinstance(found, Stages)
+    query = shown.query if found.head.stack is shown.stack else None
+    return training_figures.stages_of(shown.scene, found, query, shown.words, style)
+
+
+def _has_objectives(shown: Shown) -> bool:
+    answer, job = shown.answers.get("objectives"), shown.jobs.get("objectives")
+    return isinstance(answer, ObjectiveView) and isinstance(job, ObjectiveJob)
+
+
+def _objectives(shown: Shown, style: Style) -> Figure:
+    answer, job = shown.answers["objectives"], shown.jobs["objectives"]
+    assert isinstance(answer, ObjectiveView)
+    assert isinstance(job, ObjectiveJob)
+    return training_figures.objectives_of(answer, job, shown.words, style)
+
+
+def _has_embeddings(shown: Shown) -> bool:
+    answer, job = shown.answers.get("embeddings"), shown.jobs.get("embeddings")
+    return isinstance(answer, EmbeddingsView) and isinstance(job, EmbeddingsJob)
+
+
+def _embeddings(shown: Shown, style: Style) -> Figure:
+    answer, job = shown.answers["embeddings"], shown.jobs["embeddings"]
+    assert isinstance(answer, EmbeddingsView)
+    assert isinstance(job, EmbeddingsJob)
+    return training_figures.embeddings_of(answer, job, shown.words, style)
+
+
+def _has_cost(shown: Shown) -> bool:
+    return isinstance(shown.answers.get("cost"), CostShown)
+
+
+def _cost(shown: Shown, style: Style) -> Figure:
+    found = shown.answers["cost"]
+    assert isinstance(found, CostShown)
+    return training_figures.cost_of(found, style)
+
+
 VIEWS: dict[str, Drawable] = {
     "mask": Drawable("Mask", _always, _mask),
     "attention": Drawable("Attention of the head", _has_head, _attention),
@@ -120,6 +176,10 @@ VIEWS: dict[str, Drawable] = {
     "flow": Drawable("Flow", _has_flow, _flow),
     "report": Drawable("Check report", _has_report, _report),
     "difference": Drawable("Side by side", _has_difference, _difference),
+    "stages": Drawable("Stages", _has_stages, _stages),
+    "objectives": Drawable("Objectives", _has_objectives, _objectives),
+    "embeddings": Drawable("Embeddings", _has_embeddings, _embeddings),
+    "cost": Drawable("Cost", _has_cost, _cost),
 }
 
 

@@ -41,7 +41,7 @@ def head_name(head: HeadRef) -> str:
 def mask_of(scene: Scene, stack: Stack, words: Tokenizer, style: Style) -> Figure:
     """The mask of a stack, of the shown batch row, with its tokens."""
     labels = _labels(scene, stack, words)
-    return _told(
+    return noted(
         mask_figure(scene.masks[stack], scene.row, *labels, style=style), {"stack": stack.value}
     )
 
@@ -51,7 +51,7 @@ def attention_of(scene: Scene, head: HeadPattern, words: Tokenizer, style: Style
     stack = head.head.stack
     labels = _labels(scene, stack, words)
     figure = attention_figure(head.pattern, scene.masks[stack], scene.row, *labels, style=style)
-    return _told(figure, {"head": head_name(head.head)})
+    return noted(figure, {"head": head_name(head.head)})
 
 
 def heads_of(scene: Scene, maps: Sequence[AttentionMaps], style: Style) -> Figure:
@@ -73,7 +73,7 @@ def steps_of(scene: Scene, events: Iterable[StepEvent], words: Tokenizer, style:
         label, pattern = words.label(event.token), None if head is None else head.pattern
         steps.append(GrowthStep(label, event.mask_row, pattern, inputs.mask))
         inputs = appended(inputs, event.token)
-    return _told(steps_figure(steps, style=style), told)
+    return noted(steps_figure(steps, style=style), told)
 
 
 def flow_of(
@@ -101,7 +101,7 @@ def flow_of(
     ]
     node = first[result.output.stack][0] + result.position
     told = {"output": f"column {result.position}", "shares": method.value}
-    return _told(flow_figure(levels, labels, edges, focus=node, style=style), told)
+    return noted(flow_figure(levels, labels, edges, focus=node, style=style), told)
 
 
 def _flow_edges(
@@ -132,7 +132,7 @@ def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:
         reasons=found.reasons,
         style=style,
     )
-    return _told(figure, {"head": head_name(found.head), "finding": found.sentence})
+    return noted(figure, {"head": head_name(found.head), "finding": found.sentence})
 
 
 def report_of(report: CheckReport, style: Style) -> Figure:
@@ -148,12 +148,13 @@ def report_of(report: CheckReport, style: Style) -> Figure:
         for check in report.checks
     ]
     told = {"model": report.model, "engine": report.engine, "mask": report.mask}
-    return _told(report_figure(rows, style=style), told)
+    return noted(report_figure(rows, style=style), told)
 
 
 def _labels(scene: Scene, stack: Stack, words: Tokenizer) -> tuple[list[str], list[str]]:
     return words.pieces(scene.query_ids[stack]), words.pieces(scene.key_ids[stack])
 
 
-def _told(figure: Figure, more: dict[str, str]) -> Figure:
+def noted(figure: Figure, more: dict[str, str]) -> Figure:
+    """The figure with more parameters."""
     return replace(figure, parameters={**figure.parameters, **more})

@@ -30,9 +30,10 @@ from core.types import (
     Workload,
 )
 from core.types.cost import LETTERS, TITLES, figure
+from core.types.log_curves import cost_lines, timed_lines
 from widgets.cost_form import CostForm
 from widgets.cost_text import cost_html, measured_html, solid
-from widgets.log_plot import Curve, LogPlot
+from widgets.log_plot import LogPlot
 from widgets.palette import current
 
 TIME, RATE = "time, measured here", "FLOP/s, measured here"
@@ -162,6 +163,16 @@ class CostPlot(QWidget):
         return str(self.axis.currentData() or "")
 
     @property
+    def timed(self) -> Measured | None:
+        """What was measured, while that is drawn."""
+        return None if self.quantity.currentData() else self._measured
+
+    @property
+    def is_rate(self) -> bool:
+        """True while what was measured is drawn as FLOP a second."""
+        return self.quantity.currentText() == RATE
+
+    @property
     def measured(self) -> Measured | None:
         """What was measured last."""
         return self._measured
@@ -200,14 +211,8 @@ class CostPlot(QWidget):
         found, curves = self._cost, self._curves
         if found is None or curves is None:
             return
-        x = curves.values.astype(np.float64)
-        lines: dict[str, Curve] = {
-            name: (x, y) for name, y in curves.parts.items() if (y > 0).all()
-        }
-        if len(lines) > 1:
-            lines["total"] = (x, curves.total)
         tally = found.tallies[curves.quantity]
-        self.plot.set_curves(lines, {}, found.letters[curves.axis], tally.unit)
+        self.plot.set_curves(cost_lines(curves), {}, found.letters[curves.axis], tally.unit)
         self._say(float(found.letters[curves.axis]))
         place = self.formulas.verticalScrollBar().value()
         self.formulas.setHtml(cost_html(found, curves.quantity, current().muted.name()))
@@ -215,21 +220,7 @@ class CostPlot(QWidget):
 
     def _show_measured(self, measured: Measured) -> None:
         """Draw and list what was timed; the line is a prefill that is always at its best rate."""
-        points = measured.points
-        steps = [(p.length, p.decode_flops, p.decode) for p in points if p.decode is not None]
-        x, flops, seconds = np.array([(p.length, p.prefill_flops, p.prefill) for p in points]).T
-        timed = {"prefill": (x, flops, seconds)}
-        if steps:
-            at, step_flops, step = np.array(steps, np.float64).T
-            timed["decode step"] = (at, step_flops, step)
-        lines: dict[str, Curve] = {}
-        if self.quantity.currentText() == TIME:
-            unit = "seconds"
-            dots = {name: (at, taken) for name, (at, _, taken) in timed.items()}
-            lines["prefill at its best rate"] = (x, flops / float((flops / seconds).max()))
-        else:
-            unit = "FLOP/s"
-            dots = {name: (at, work / taken) for name, (at, work, taken) in timed.items()}
+        lines, dots, unit = timed_lines(measured, rates=self.is_rate)
         self.plot.set_curves(lines, dots, 0.0, unit)
         keys = "&nbsp; ".join(self._key(name) + escape(name) for name in self.plot.names)
         self._tell(f"{keys}<br>{escape(measured.sentence())}", "muted")

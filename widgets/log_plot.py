@@ -6,21 +6,17 @@ Imports pyqtgraph: import this module when a plot is first asked for, not at the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, log2, log10
+from math import log10
 
 import numpy as np
 import pyqtgraph as pg
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from core.types import Reason
-from core.types.cost import figure
+from core.types.log_curves import Curve, log_ticks, tick_text
 from widgets.palette import Theme, current, reason_color
-
-Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""x and y, each ``[n]``, all above 0."""
 
 _ROOM, _FINE = 46.0, 26.0
 """Pixels between two ticks, at least, and between those of 1, 2, 5 and 10."""
@@ -39,26 +35,12 @@ class UnitAxis(pg.AxisItem):  # type: ignore[misc]
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
         """Qt: where ticks stand, in log10 of the value."""
         step = log10(2.0) if self.unit == "bytes" else 1.0
-        most = max(2.0, size / _ROOM)
-        skip = max(1, ceil((high - low) / step / most))
-        if self.unit != "bytes" and size > 3 * (high - low) * _FINE:
-            fine = [
-                decade + log10(n) for decade in range(floor(low), ceil(high)) for n in (1, 2, 5)
-            ]
-            return [(step, [at for at in fine if low <= at <= high])]
-        first, last = ceil(low / step), floor(high / step)
-        return [(step, [n * step for n in range(first, last + 1) if n % skip == 0])]
+        fine = size > 3 * (high - low) * _FINE
+        return [(step, log_ticks(low, high, self.unit, max(2.0, size / _ROOM), fine=fine))]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Qt: what stands at the ticks."""
-        return [self._text(10.0**at) for at in values]
-
-    def _text(self, value: float) -> str:
-        if self.unit == "bytes":
-            value = 2.0 ** round(log2(value), 6)  # 2 to the 30 is a GiB, and not nearly one.
-        if self.unit:
-            return figure(value, self.unit).removesuffix(" parameters")
-        return f"{value:,.0f}"
+        return [tick_text(10.0**at, self.unit) for at in values]
 
 
 class LogPlot(pg.PlotWidget):  # type: ignore[misc]

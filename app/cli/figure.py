@@ -7,39 +7,19 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app import figures
-from app.cli.check import checked
-from app.cli.compare import engines
-from app.cli.flow import usual_position
+from app.cli.figure_views import Asked, add_view, check_options, drawn
 from app.cli.models import model_card
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import Failure, check_target, write_files
-from app.cli.reading import engine, request
 from app.cli.values import length, whole
-from app.pairs import PAIRS, sides
-from app.scene import Scene, scene
-from app.state import ViewState
+from app.scene import scene
+from app.workspaces import is_workspace
 from core.figure.style import PRESETS, Style, points, preset
-from core.text.tokenizer import Tokenizer
-from core.types import (
-    CompareJob,
-    FlowJob,
-    FlowMethod,
-    GenerateRequest,
-    HeadRef,
-    ModelCard,
-    RunRequest,
-    Stack,
-)
+from core.types import HeadRef, ModelCard, Stack
 from core.types.colors import MAP_NAMES
-from core.types.figure import Figure
 
-if TYPE_CHECKING:
-    from core.run.contract import Runs
-
-VIEWS = ("mask", "attention", "heads", "steps", "flow", "report", "difference")
 SUFFIXES = (".svg", ".pdf", ".png")
 _DPI = (72, 1200)
 
@@ -56,19 +36,7 @@ def add(commands: Any) -> None:
     add_reading(parser)
     add = parser.add_argument
     add("out", type=Path, metavar="OUT", help="the file: its name ends in .svg, .pdf or .png")
-    add("--view", choices=VIEWS, default="attention", help="what is drawn; default: attention")
-    add("--layer", type=whole(1), metavar="N", help="counted from 1; default: the first")
-    add("--head", type=whole(1), metavar="N", help="counted from 1; default: the first")
-    stacks = [stack.value for stack in Stack]
-    add("--stack", choices=stacks, help="of an encoder-decoder; default: decoder")
-    steps = "tokens that are generated for steps; default: 8"
-    add("--max-new-tokens", type=whole(1, 100_000), default=8, metavar="N", help=steps)
-    methods = [method.value for method in FlowMethod]
-    of = "the column whose output is explained by flow; default: as `maskscope flow`"
-    add("--position", type=whole(0), metavar="N", help=of)
-    add("--method", choices=methods, default=methods[0], help="how flow measures shares")
-    pairs, listed = [pair.name for pair in PAIRS], "what difference compares; `maskscope compare`"
-    add("--pair", choices=pairs, help=f"{listed} lists them")
+    add_view(parser)
     group = parser.add_argument_group("the look")
     add = group.add_argument
     add("--preset", choices=tuple(PRESETS), default="one-column", help="size and fonts")
@@ -88,24 +56,24 @@ def command(args: argparse.Namespace) -> int:
     suffix = args.out.suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"{args.out} must end in .svg, .pdf or .png, which says what is written.")
-    if (args.view == "difference") != (args.pair is not None):
-        raise ValueError("--view difference needs --pair, and --pair needs --view difference.")
+    check_options(args)
     check_target(args.out)
     look = style_of(args)
+    if args.view == "cost" and not is_workspace(args.model):
+        args.text = [""]  # What a model costs does not depend on what is read.
     state = view_state(args)
     card = model_card(state.model)
     state = replace(state, head=_head(args, card, state.head))
     words = tokenizer(state.model)
     shown = scene(state, words)
-    asked = {"model": card.name, "text": state.current.text, "view": args.view}
-    if state.current.target:
-        asked["target"] = state.current.target
+    told = {"model": card.name, "text": state.current.text, "target": state.current.target}
+    told = {"view": args.view} | {name: text for name, text in told.items() if text}
     application = _qt()
     from app.figure_files import content
     from widgets.figure_painter import measure
 
-    figure = _drawn(args, state, shown, words, replace(look, measure=measure))
-    figure = replace(figure, parameters=asked | figure.parameters)
+    figure = drawn(Asked(args, state, shown, words, replace(look, measure=measure)))
+    figure = replace(figure, parameters=told | figure.parameters)
     write_files({args.out: content(figure, suffix, args.dpi)})
     del application
     return 0
@@ -148,55 +116,6 @@ def _head(args: argparse.Namespace, card: ModelCard, own: HeadRef) -> HeadRef:
     if args.view == "steps" and stack is not Stack.DECODER:
         raise ValueError(f"stack is {stack.value}, but steps are drawn of a decoder.")
     return HeadRef(stack, layer - 1, head - 1)
-
-
-def _drawn(
-    args: argparse.Namespace, state: ViewState, shown: Scene, words: Tokenizer, look: Style
-) -> Figure:
-    if args.view == "mask":
-        return figures.mask_of(shown, state.head.stack, words, look)
-    if args.view == "difference":
-        return _compared(args, request(state, shown), words, look)
-    with engine(state.model, state.backend) as runs:
-        return _read(runs, args, state, shown, (words, look))
-
-
-def _compared(args: argparse.Namespace, run: RunRequest, words: Tokenizer, look: Style) -> Figure:
-    from core.run.compare import compare
-
-    made = sides(args.pair, run)
-    if isinstance(made, str):
-        raise ValueError(made)
-    with engines() as engine_of:
-        found = compare(engine_of, CompareJob(1, *made, run.head))
-    return figures.comparison_of(found, words, look)
-
-
-def _read(
-    runs: Runs,
-    args: argparse.Namespace,
-    state: ViewState,
-    shown: Scene,
-    how: tuple[Tokenizer, Style],
-) -> Figure:
-    words, look = how
-    asked = request(state, shown)
-    if args.view == "steps":
-        wanted = GenerateRequest(asked, state.sampling, args.max_new_tokens)
-        return figures.steps_of(shown, runs.generate(wanted), words, look)
-    if args.view == "flow":
-        from core.run.flow import flow
-
-        position = usual_position(shown) if args.position is None else args.position
-        made = flow(runs, FlowJob(1, asked, position))
-        return figures.flow_of(shown, made, FlowMethod(args.method), words, look)
-    if args.view == "report":
-        return figures.report_of(checked(runs, asked), look)
-    result = runs.run(asked)
-    if args.view == "attention":
-        return figures.attention_of(shown, result.head, words, look)
-    maps = [one for one in result.maps if args.stack in (None, one.stack.value)]
-    return figures.heads_of(shown, maps, look)
 
 
 def _qt() -> Any:

@@ -79,9 +79,7 @@ def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int,
         there = " or ".join(known.value for known in shown.masks)
         raise ValueError(f"stack is {stack.value}, but must be {there} for {state.model}.")
     spec = shown.masks[stack]
-    query = _usual(shown, stack) if args.query is None else args.query
-    if query >= spec.length:
-        raise ValueError(f"query is {query}, but must be between 0 and {spec.length - 1}.")
+    query = query_of(args, shown, stack)
     head = HeadRef(stack, args.layer - 1, args.head - 1)
     with engine(state.model, state.backend) as runs:
         found = stages(runs, StagesJob(1, request(state, shown), head))
@@ -92,6 +90,15 @@ def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int,
         f" query {spec.past + query} {token!r}"
     )
     return found, keys, query, [title]
+
+
+def query_of(args: argparse.Namespace, shown: Scene, stack: Stack) -> int:
+    """The query that is asked about; ValueError where there is no such."""
+    last = shown.masks[stack].length - 1
+    query: int = _usual(shown, stack) if args.query is None else args.query
+    if query > last:
+        raise ValueError(f"query is {query}, but must be between 0 and {last}.")
+    return query
 
 
 def _usual(shown: Scene, stack: Stack) -> int:

@@ -77,6 +77,10 @@ class Instrument(QObject):
         """Say why there is no answer."""
         raise NotImplementedError
 
+    def shown(self) -> object:
+        """What a figure can show that no engine answered; None where there is no such."""
+        return None
+
     def await_answer(self) -> None:
         """Fade what is old; an answer is on its way."""
 

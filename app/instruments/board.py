@@ -38,6 +38,8 @@ class _Place:
     is_made: bool = False
     answer: object = None
     """The newest answer, None while there is none about the view on screen."""
+    answered: Job | None = None
+    """The job that it is the answer to."""
 
 
 class Board(QObject):
@@ -107,6 +109,15 @@ class Board(QObject):
     def answers(self) -> dict[str, object]:
         """The newest answer of each instrument that is open, by its name."""
         return {n: p.answer for n, p in self.places.items() if self._is_open(p) and p.answer}
+
+    def shown(self) -> dict[str, object]:
+        """What a figure may show of each open instrument: its newest answer, or what it made."""
+        own = {n: p.instrument.shown() for n, p in self.places.items() if self._is_open(p)}
+        return self.answers() | {name: made for name, made in own.items() if made is not None}
+
+    def jobs(self) -> dict[str, Job]:
+        """What those answers were asked with, by the name of the instrument."""
+        return {n: p.answered for n, p in self.places.items() if p.answered is not None}
 
     def answers_about(self, view: View) -> dict[str, object]:
         """Those of the answers that are about the run of ``view``, and not of an earlier one."""
@@ -214,7 +225,7 @@ class Board(QObject):
 
     def _on_answered(self, place: _Place, value: object) -> None:
         if place.asked is not None:
-            place.answer = value
+            place.answer, place.answered = value, place.asked[0]
             place.instrument.show(place.asked[1], value)
 
     def _on_progressed(self, place: _Place, sentence: str, share: float) -> None:

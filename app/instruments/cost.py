@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QWidget
 from app.instruments.base import Instrument, View
 from app.sizes import sizes_of_model
 from core.run.cost import axes, cost, sweep
-from core.types import Measured, MeasureJob, ModelSizes, Quantity, Workload
+from core.types import Cost as Found
+from core.types import CostCurves, Measured, MeasureJob, ModelSizes, Quantity, Workload
 
 if TYPE_CHECKING:
+    from app.training_figures import CostShown
     from widgets.cost_plot import CostPlot, CostQuestion
 
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -37,6 +39,7 @@ class Cost(Instrument):
 
         self._view: View | None = None
         self._shown: tuple[ModelSizes, Workload] | None = None
+        self._cost: tuple[Found, CostCurves] | None = None
         self._is_own = False
         self._drawn = Quantity.FLOPS, ""
         self._plot: CostPlot = CostPlot()
@@ -71,6 +74,14 @@ class Cost(Instrument):
         """Say why nothing was measured; what is drawn stays."""
         self._plot.set_sentence(sentence)
 
+    def shown(self) -> CostShown | None:
+        """The curves, and what was timed while that is drawn."""
+        from app.training_figures import CostShown  # Figures are not needed at the start.
+
+        if self._cost is None:
+            return None
+        return CostShown(*self._cost, self._plot.timed, rates=self._plot.is_rate)
+
     def await_answer(self) -> None:
         """Say that something is measured."""
         self._plot.set_sentence("Measuring…")
@@ -96,7 +107,8 @@ class Cost(Instrument):
             quantity = Quantity.FLOPS
         offered = axes(quantity, model)
         axis = axis if axis and axis in offered else offered[0]
-        self._plot.set_cost(found, sweep(found, quantity, axis), offered, own=self._is_own)
+        self._cost = found, sweep(found, quantity, axis)
+        self._plot.set_cost(*self._cost, offered, own=self._is_own)
 
     @Slot(object)
     def _on_question_changed(self, question: CostQuestion) -> None:

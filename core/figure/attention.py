@@ -12,7 +12,7 @@ from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
 from core.figure.mask import closed_cells, described, mask_axes
 from core.figure.page import flowed, page, room
 from core.figure.runs import painted
-from core.figure.style import ONE_COLUMN, Style
+from core.figure.style import ONE_COLUMN, Style, diverging
 from core.mask.intervals import reason_counts
 from core.pooling import block_maximum
 from core.types import MaskSpec, Reason
@@ -104,14 +104,31 @@ def weight_cells(
 
     Nothing is painted beyond ``ends``, the right and bottom edge; None means those of the box.
     """
-    right, bottom = ends or (box.right, box.bottom)
+    levels = np.round(block_maximum(np.asarray(share), *block_of(box)) * 255.0).astype(np.int64)
+    return _blocks(levels, style.map, box, ends or (box.right, box.bottom))
+
+
+def signed_cells(style: Style, share: NDArray[np.floating], box: Box) -> list[Mark]:
+    """Cells in two colours; ``share`` ``[Tq, n]`` of the diverging map, -1 to 1.
+
+    A block of cells has its number farthest from zero.
+    """
     step = block_of(box)
-    levels = np.round(block_maximum(np.asarray(share), *step) * 255.0).astype(np.int64)
+    high, low = block_maximum(np.asarray(share), *step), block_maximum(-np.asarray(share), *step)
+    far = np.clip(np.where(high >= low, high, -low), -1.0, 1.0)
+    levels = np.round(far * 127.0).astype(np.int64) + 127
+    return _blocks(levels, diverging(style.map_name), box, (box.right, box.bottom))
+
+
+def _blocks(
+    levels: NDArray[np.int64], colors: NDArray[np.uint8], box: Box, ends: tuple[float, float]
+) -> list[Mark]:
+    """Blocks of cells in ``colors``; those at the ends are cut where the axes end."""
+    step = block_of(box)
     cell = (box.cell[0] * step[1], box.cell[1] * step[0])
-    # Blocks at the ends are cut where the axes end.
     marks: list[Mark] = []
-    for mark in painted(levels, style.map, box.corner, cell):
-        mark.rects[:, 2] = np.minimum(mark.rects[:, 2], right - mark.rects[:, 0])
-        mark.rects[:, 3] = np.minimum(mark.rects[:, 3], bottom - mark.rects[:, 1])
+    for mark in painted(levels, colors, box.corner, cell):
+        mark.rects[:, 2] = np.minimum(mark.rects[:, 2], ends[0] - mark.rects[:, 0])
+        mark.rects[:, 3] = np.minimum(mark.rects[:, 3], ends[1] - mark.rects[:, 1])
         marks.append(mark)
     return marks

@@ -20,7 +20,7 @@ SMALLEST = 0.62
 RISE = 0.36
 """From the middle of a line of text down to its baseline, in font sizes."""
 
-_RIM = 0.5
+RIM = 0.5
 """Room for the outer half of the frame, in points."""
 
 FADED = mixed(WHITE, MUTED, 0.75)
@@ -97,17 +97,28 @@ def heatmap(
     style: Style, rows: Axis, cols: Axis, room: tuple[float, float], paint: Paint
 ) -> tuple[Block, Box]:
     """Axes around what ``paint`` puts into the cells, at most ``room`` (width, height) large."""
+    box = fitted(style, rows, cols, room)
+    return drawn(style, rows, cols, box, paint), box
+
+
+def fitted(style: Style, rows: Axis, cols: Axis, room: tuple[float, float]) -> Box:
+    """Where the cells of a heatmap lie that is at most ``room`` (width, height) large."""
     box = Box(0.0, 0.0, (style.label, style.label), rows.count, cols.count)
     for _ in range(3):  # The room of the labels depends on the cells, and they on the labels.
         left, top = _margins(style, rows, cols, box)
-        cell = _cell(style, (rows.count, cols.count), (room[0] - left - _RIM, room[1] - top - _RIM))
+        cell = _cell(style, (rows.count, cols.count), (room[0] - left - RIM, room[1] - top - RIM))
         box = Box(left, top, cell, rows.count, cols.count)
+    return box
+
+
+def drawn(style: Style, rows: Axis, cols: Axis, box: Box, paint: Paint) -> Block:
+    """Axes around what ``paint`` puts into the cells of ``box``."""
     marks = [*paint(box), *_grid(style, box), *_names(style, rows, cols, box)]
     if style.labels and rows.shown:
         marks += _row_labels(style, rows, box)
     if style.labels and cols.shown:
         marks += _col_labels(style, cols, box)
-    return Block(tuple(marks), box.right + _RIM, box.bottom + _RIM), box
+    return Block(tuple(marks), box.right + RIM, box.bottom + RIM)
 
 
 def _cell(style: Style, shape: tuple[int, int], room: tuple[float, float]) -> tuple[float, float]:
@@ -151,8 +162,8 @@ def _margins(style: Style, rows: Axis, cols: Axis, box: Box) -> tuple[float, flo
         upright = 1.1 * size
     name = 1.7 * style.small
     return (
-        across + (GAP if across else 0.0) + (name if rows.name else 0.0) + _RIM,
-        upright + (GAP if upright else 0.0) + (name if cols.name else 0.0) + _RIM,
+        across + (GAP if across else 0.0) + (name if rows.name else 0.0) + RIM,
+        upright + (GAP if upright else 0.0) + (name if cols.name else 0.0) + RIM,
     )
 
 
@@ -220,7 +231,8 @@ def _names(style: Style, rows: Axis, cols: Axis, box: Box) -> list[Mark]:
     across, down = (box.x + box.right) / 2, (box.y + box.bottom) / 2
     marks: list[Mark] = []
     if cols.name:
-        marks.append(Text(cols.name, across, 0.95 * size, size, "middle", color=MUTED))
+        top = max(0.0, box.y - _margins(style, rows, cols, box)[1]) + 0.95 * size
+        marks.append(Text(cols.name, across, top, size, "middle", color=MUTED))
     if rows.name:
         place = (0.95 * size, down)
         marks.append(Text(rows.name, *place, size, "middle", rotation=-90.0, color=MUTED))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figure.attention import checked, weight_cells
-from core.figure.axes import Axis, Box, heatmap
+from core.figure.attention import checked, signed_cells, weight_cells
+from core.figure.axes import Axis, Box
 from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
-from core.figure.page import MARGIN, Block, beside, captioned, cut, flowed, moved, page, room
-from core.figure.runs import painted, placed, runs
+from core.figure.page import MARGIN, Block, flowed, page, room
+from core.figure.panels import Panel, paneled
+from core.figure.runs import placed, runs
 from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, diverging, reason_colors
 from core.types import Reason
-from core.types.figure import Cells, Figure, Mark, Text
+from core.types.figure import Cells, Figure, Mark
 
 
 def difference_figure(
@@ -52,40 +52,21 @@ def difference_figure(
     cols = Axis(shape[1], tuple(keys), name="key")
     why = np.zeros((2, *shape), np.uint8) if reasons is None else reasons
     both = np.where(why.all(axis=0), why[0], np.uint8(Reason.OPEN))
-    paints = [
-        partial(_weights, style, first, why[0]),
-        partial(_weights, style, second, why[1]),
-        partial(_change, style, change / max(peak, 1e-12), both),
-    ]
     closed = [Reason(code) for code in np.unique(why) if code != Reason.OPEN]
     swatches = legend(style, reason_swatches(closed, quiet=True), style.width - 2 * MARGIN)
     bars = flowed(style, (_bars(style, peak), swatches))
-    wide, high = room(style, (bars,))
-    gap, caption = 1.5 * style.label, 1.6 * style.label
-    titles = (*names, f"{names[0]} − {names[1]}")
-    # Only the first has labels at its rows: what they take is shared by all three.
-    _, box = heatmap(style, rows, cols, ((wide - 2 * gap) / 3, high - caption), paints[0])
-    share = (wide - 2 * gap - box.x - 2.0) / 3
-    panels: list[Block] = []
-    for number, (title, paint) in enumerate(zip(titles, paints, strict=True)):
-        own = rows if number == 0 else replace(rows, shown=False, name="")
-        free = (share + (box.x if number == 0 else 1.0), high - caption)
-        block, place = heatmap(style, own, cols, free, paint)
-        panels.append(
-            _named(style, cut(title, 1.12 * style.label, share, style.measure), block, place)
-        )
+    panels = (
+        Panel(names[0], cols, partial(_weights, style, first, why[0])),
+        Panel(names[1], cols, partial(_weights, style, second, why[1])),
+        Panel(
+            f"{names[0]} − {names[1]}",
+            cols,
+            partial(_change, style, change / max(peak, 1e-12), both),
+        ),
+    )
+    block, _ = paneled(style, rows, panels, room(style, (bars,)))
     parameters = {"A": names[0], "B": names[1], "largest difference": f"{peak:.4g}"}
-    return page(style, (beside(panels, gap), bars), parameters)
-
-
-def _named(style: Style, name: str, block: Block, box: Box) -> Block:
-    """The block with a name above the middle of its cells; it may be wider than they are."""
-    size, middle = style.label, (box.x + box.right) / 2
-    half = 0.56 * style.measure(name, size)  # Bold runs wider.
-    left = max(0.0, half - middle)
-    wide = left + max(block.width, middle + half)
-    text = Text(name, left + middle, 0.95 * size, size, "middle", bold=True)
-    return captioned(text, Block(moved(block.marks, left, 0.0), wide, block.height), 1.6 * size)
+    return page(style, (block, bars), parameters)
 
 
 def _weights(
@@ -98,10 +79,7 @@ def _weights(
 def _change(
     style: Style, share: NDArray[np.floating], why: NDArray[np.uint8], box: Box
 ) -> list[Mark]:
-    """``share`` ``[Tq, S]`` of the diverging map, -1 to 1."""
-    levels = np.round(np.clip(share, -1.0, 1.0) * 127.0).astype(np.int64) + 127
-    marks: list[Mark] = [*painted(levels, diverging(style.map_name), box.corner, box.cell)]
-    return [*marks, *_closed(style, why, box)]
+    return [*signed_cells(style, share, box), *_closed(style, why, box)]
 
 
 def _closed(style: Style, why: NDArray[np.uint8], box: Box) -> list[Mark]:

@@ -114,19 +114,23 @@ def captioned(caption: Text, block: Block, high: float) -> Block:
 
 
 def flowed(style: Style, blocks: Sequence[Block]) -> Block:
-    """The blocks side by side where the page is wide enough, else below each other."""
-    blocks = [block for block in blocks if block.height]
+    """The blocks side by side as far as the page is wide enough, in lines below each other."""
+    lines: list[Block] = []
     gap = 3.0 * style.small
-    wide = sum(block.width for block in blocks) + gap * (len(blocks) - 1)
-    if len(blocks) < 2 or wide <= style.width - 2 * MARGIN:
-        return beside(blocks, gap) if blocks else Block((), 0.0, 0.0)
-    widest = max(block.width for block in blocks)
+    for block in blocks:
+        if not block.height:
+            continue
+        if lines and lines[-1].width + gap + block.width <= style.width - 2 * MARGIN:
+            lines[-1] = beside((lines[-1], block), gap)
+        else:
+            lines.append(block)
+    widest = max((line.width for line in lines), default=0.0)
     marks: list[Mark] = []
     y = 0.0
-    for block in blocks:
-        marks += moved(block.marks, (widest - block.width) / 2, y)
-        y += block.height + 4.0
-    return Block(tuple(marks), widest, y - 4.0)
+    for line in lines:
+        marks += moved(line.marks, (widest - line.width) / 2, y)
+        y += line.height + 4.0
+    return Block(tuple(marks), widest, max(0.0, y - 4.0))
 
 
 def wrapped(text: str, size: float, width: float, measure: Measure) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.types import Reason
-from core.types.colors import LINE, REASONS, TINT, WHITE, Rgb, light_map, mixed, oklab, srgb
+from core.types.colors import LINE, REASONS, TEXT, TINT, WHITE, Rgb, light_map, mixed, oklab, srgb
 from core.types.figure import Hatch
 from core.types.masks import require
 
@@ -152,3 +152,8 @@ def diverging(map_name: str) -> NDArray[np.uint8]:
     white = oklab(WHITE)
     ends = np.where(t[:, None] < 0, oklab((0x1F, 0x4E, 0xA1)), oklab((0xB3, 0x4A, 0x00)))
     return srgb(white + (ends - white) * np.abs(t)[:, None])
+
+
+def ink_on(ground: Rgb) -> Rgb:
+    """White or the ink of text, whichever is easier to read on a ground."""
+    return WHITE if oklab(ground)[0] < 0.6 else TEXT

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app import workspaces
+from app.figure_views import VIEWS
 from app.gui import Session
 from core.types import Family, HeadRef, Stack
 from tests.gui.conftest import WAIT
@@ -123,14 +124,14 @@ def test_every_view_on_screen_becomes_a_figure(
     session.board.open("checks")
     with qtbot.waitSignal(session.workshop.answered, timeout=WAIT):
         checks.instrument.asked.emit()
-    for name in ("compare", "flow"):
+    for name in ("compare", "flow", "stages", "objectives", "embeddings", "cost"):
         session.board.open(name)
         settle(qtbot, session)
     session.figures.open()
     dialog = session.figures.dialog
     assert dialog is not None
     names = [dialog.view.itemData(n) for n in range(dialog.view.count())]
-    assert names == ["mask", "attention", "heads", "steps", "flow", "report", "difference"]
+    assert names == list(VIEWS)
     for number, name in enumerate(names):
         dialog.view.setCurrentIndex(number)
         QApplication.processEvents()

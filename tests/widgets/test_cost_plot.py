@@ -86,8 +86,10 @@ def test_another_axis_asks(qtbot: QtBot, view: CostPlot) -> None:
 
 
 def test_measured_points_are_drawn_in_time_and_in_rate(view: CostPlot) -> None:
+    assert view.timed is None
     view.set_measured(MEASURED)
     assert view.quantity.currentText() == TIME
+    assert (view.timed, view.is_rate) == (MEASURED, False)
     found = drawn(view)
     assert found["prefill"] == [[16, 64], [0.004, 0.009]]
     assert found["decode step"] == [[16, 64], [0.001, 0.001]]
@@ -98,6 +100,7 @@ def test_measured_points_are_drawn_in_time_and_in_rate(view: CostPlot) -> None:
     assert "Up to 512." in told
     assert "best of 3" in view.said.text()
     view.quantity.setCurrentText(RATE)
+    assert view.is_rate
     view.quantity.activated.emit(view.quantity.currentIndex())
     assert "25 GFLOP/s" in view.formulas.toPlainText().replace("\u00a0", " ")
     assert drawn(view)["prefill"][1] == pytest.approx([2.5e10, 10**9 / 0.0225])

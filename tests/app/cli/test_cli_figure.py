@@ -8,11 +8,19 @@ import pytest
 from PySide6.QtGui import QImage
 
 from app.cli import output
-from app.cli.figure import VIEWS
+from app.cli.figure_views import VIEWS
 
 pytestmark = pytest.mark.usefixtures("models", "qapp")
 
 TEXT = "The cat sat on the mat."
+READ = ("--text", TEXT)
+OF_A_VIEW = {
+    "steps": (*READ, "--max-new-tokens", "3"),
+    "difference": (*READ, "--pair", "softmax"),
+    "objectives": (*READ, "--objective", "clm"),
+    "embeddings": (*READ, "--text", "A dog ran."),
+    "cost": (),
+}
 SVG, DC = "{http://www.w3.org/2000/svg}", "{http://purl.org/dc/elements/1.1/}"
 
 
@@ -28,12 +36,19 @@ def parameters(path) -> dict[str, str]:
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_every_view_in_every_kind_of_file(maskscope, tmp_path, view, suffix):
     name = f"a.{suffix}"
-    more = ("--pair", "softmax") if view == "difference" else ("--max-new-tokens", "3")
-    outcome = maskscope("figure", "decoder", "--text", TEXT, "--view", view, *more, name)
+    outcome = maskscope("figure", "decoder", "--view", view, *OF_A_VIEW.get(view, READ), name)
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     start = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
-    assert (tmp_path / name).read_bytes().startswith(start)
+    content = (tmp_path / name).read_bytes()
+    assert content.startswith(start)
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
+    if suffix == "svg":
+        assert b"<image" not in content
+        assert len(texts(tmp_path / name)) > 2
+        assert parameters(tmp_path / name)["view"] == view
+    elif suffix == "pdf":
+        assert b"/Subtype /Image" not in content
+        assert b"/FontFile" in content
 
 
 def test_the_figure_shows_the_tokens_and_says_what_made_it(maskscope, tmp_path):
@@ -97,6 +112,66 @@ def test_a_difference_is_that_of_the_pair_and_the_head(maskscope, tmp_path):
     assert {"causal", "prefix 4", "causal − prefix 4", "in the future"} <= set(drawn)
 
 
+def test_stages_are_those_of_the_head_and_the_query(maskscope, tmp_path):
+    words = ("--text", TEXT, "--layer", "2", "--head", "2")
+    view = ("--view", "stages", "--preset", "two-column")
+    for query in ((), ("--query", "3")):
+        said = json.loads(maskscope("stages", "decoder", *words, *query, "--json").out)
+        assert maskscope("figure", "decoder", *words, *view, *query, "a.svg").code == 0
+        told = parameters(tmp_path / "a.svg")
+        assert (told["query"], told["head"]) == (str(said["query"]), "decoder layer 2, head 2")
+        drawn = " ".join(texts(tmp_path / "a.svg"))
+        for step in ("keys", "scores", "scaled", "masked", "softmax", "output"):
+            assert said["equation"][step] == told[f"query {step}"]
+            assert said["equation"][step] in drawn
+
+
+def test_objectives_are_those_of_the_objective_and_the_seed(maskscope, tmp_path):
+    for model, words in (
+        ("decoder", ("--objective", "clm")),
+        ("encoder", ("--objective", "mlm", "--seed", "4")),
+        ("encdec", ("--objective", "denoise", "--noise", "deletion")),
+        ("prefix", ("--objective", "prefix", "--prefix", "3", "--shift", "none")),
+    ):
+        said = json.loads(maskscope("objectives", model, "--text", TEXT, *words, "--json").out)
+        view = ("--text", TEXT, "--view", "objectives", *words)
+        assert maskscope("figure", model, *view, "a.svg").code == 0
+        drawn, told = texts(tmp_path / "a.svg"), parameters(tmp_path / "a.svg")
+        losses = [f"{loss:.2f}" for loss in said["loss"] if loss is not None]
+        assert [text for text in drawn if text in losses][: len(losses)] == losses
+        assert told["positions with loss"] == str(said["denominator"])
+        assert told["mask"] == said["mask_kind"]
+        for token in (*said["inputs"], *filter(None, said["targets"]), *said["source"]):
+            assert token in drawn
+
+
+def test_embeddings_are_those_of_the_texts_and_the_mask(maskscope, tmp_path):
+    words = ("--text", TEXT, "--text", "A dog <b> ran & ran.")
+    for mask in ((), ("--mask", "bidirectional")):
+        said = json.loads(maskscope("embeddings", "unified", *words, *mask, "--json").out)
+        view = (*words, *mask, "--view", "embeddings")
+        assert maskscope("figure", "unified", *view, "a.svg").code == 0
+        drawn, told = texts(tmp_path / "a.svg"), parameters(tmp_path / "a.svg")
+        assert told["mask"] == said["mask_kind"]
+        for values in said["similarity"].values():
+            assert f"{values[0][1]:.2f}".replace("-", "−") in drawn
+        assert set(said["sentences"]) <= set(drawn)
+
+
+def test_a_cost_is_that_of_the_model_and_the_sizes(maskscope, tmp_path):
+    words = ("--length", "256", "--batch", "2", "--generate", "64")
+    said = json.loads(maskscope("cost", "decoder", *words, "--json").out)
+    view = ("--view", "cost", *words, "--quantity", "generation_flops", "--against", "P")
+    assert maskscope("figure", "decoder", *view, "a.svg").code == 0
+    drawn, told = texts(tmp_path / "a.svg"), parameters(tmp_path / "a.svg")
+    assert {"prefill", "decode", "total", "prompt tokens, P", "256"} <= set(drawn)
+    assert told["marked"] == "256"
+    formulas = [one for one in said["formulas"] if one["quantity"] == "generation_flops"]
+    assert formulas
+    for one in formulas:
+        assert told[one["name"]] == f"{one['formula']} = {one['substituted']}"
+
+
 @pytest.mark.parametrize(
     ("size", "points"),
     [("3.5in", 252.0), ("89mm", 89 / 25.4 * 72), ("400pt", 400.0), ("1200px", 1200 * 72 / 150)],
@@ -142,6 +217,21 @@ def test_the_look_can_be_chosen(maskscope, tmp_path):
         (("--view", "flow", "--position", "8", "a.svg"), "position is 8, but must be between 0"),
         (("--view", "difference", "a.svg"), "--view difference needs --pair"),
         (("--pair", "cache", "a.svg"), "--pair needs --view difference"),
+        (("--view", "stages", "--query", "8", "a.svg"), "query is 8, but must be between 0 and 7."),
+        (("--query", "2", "a.svg"), "--query needs --view stages"),
+        (("--seed", "2", "a.svg"), "--seed needs --view objectives"),
+        (("--max-new-tokens", "3", "a.svg"), "--max-new-tokens needs --view steps"),
+        (("--view", "objectives", "a.svg"), "--view objectives needs --objective"),
+        (
+            ("--view", "objectives", "--objective", "mlm", "--shift", "none", "a.svg"),
+            "shift is none, but must be right",
+        ),
+        (
+            ("--view", "objectives", "--objective", "clm", "--left-pad", "2", "a.svg"),
+            "--left-pad is given, but --view objectives has no use for it",
+        ),
+        (("--view", "embeddings", "a.svg"), "There is 1 sentence"),
+        (("--view", "cost", "a.svg"), "--text is given, but --view cost has no use for it"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path, words, sentence):
@@ -149,6 +239,24 @@ def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path,
         (tmp_path / name).write_bytes(b"kept")
     assert sentence in refused("figure", "decoder", "--text", TEXT, *words)
     assert {path.read_bytes() for path in tmp_path.glob("a.*")} == {b"kept"}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--quantity", "cross_cache_bytes"), "quantity is cross_cache_bytes, but must be one of"),
+        (("--against", "G"), "against is G, but must be T or B for flops."),
+        (("--length", "0"), "--length: '0' is not a whole number of 1 or more"),
+        (("--window", "3"), "--window is given, but --view cost has no use for it"),
+    ],
+)
+def test_a_cost_that_cannot_be_is_refused(refused, words, sentence):
+    assert sentence in refused("figure", "decoder", "--view", "cost", *words, "a.svg")
+
+
+def test_embeddings_have_two_masks(refused):
+    words = ("--text", TEXT, "--text", TEXT, "--mask", "prefix", "--view", "embeddings")
+    assert "mask is prefix, but must be causal or" in refused("figure", "unified", *words, "a.svg")
 
 
 def test_an_encoder_has_no_steps(refused):

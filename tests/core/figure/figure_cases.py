@@ -13,7 +13,19 @@ from core.figure.report import ReportRow
 from core.figure.steps import GrowthStep
 from core.figure.style import Style
 from core.figure.views import VIEWS
-from core.types import AttentionMaps, MaskKind, MaskSpec, Stack
+from core.mask.intervals import row_intervals
+from core.types import (
+    AttentionMaps,
+    EmbeddingsView,
+    HeadRef,
+    MaskKind,
+    MaskSpec,
+    Objective,
+    ObjectiveView,
+    Pooling,
+    Stack,
+    Stages,
+)
 from core.types.figure import Cells, Curve, Figure, Polygon, Polyline, Text
 
 WORDS = ("<s>", "The", "cat", "<b>", "&", "fine", "猫", "שלום", "␣", "o'clock", "🙂", "A--B")
@@ -34,6 +46,60 @@ def maps(stack: Stack, layers: int, heads: int, size: tuple[int, int]) -> Attent
     return AttentionMaps(stack, *size, 1, thumbs, scale)
 
 
+def stages(spec: MaskSpec, *, features: int = 5, seed: int = 0) -> Stages:
+    """The steps of a head of invented scores and values; no features are no values."""
+    rng = np.random.default_rng(seed)
+    mask = row_intervals(spec, 0).dense()
+    scaled = rng.normal(size=mask.shape).astype(np.float32)
+    powers = np.where(mask, np.exp(scaled), 0.0)
+    read = (powers / np.maximum(powers.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
+    values = rng.normal(size=(mask.shape[1], features)).astype(np.float32) if features else None
+    return Stages(
+        generation=1,
+        head=HeadRef(Stack.DECODER),
+        width=16,
+        scores=4.0 * scaled,
+        scaled=scaled,
+        mask=mask,
+        weights=read,
+        values=values,
+        output=None if values is None else read @ values,
+        late_weights=read,
+        late_output=None,
+    )
+
+
+def objective(length: int, *, seed: int = 0, source: int = 0, prefix: int = 0) -> ObjectiveView:
+    """A sentence whose every third position or so carries a loss of up to 9 nats."""
+    rng = np.random.default_rng(seed)
+    ids = np.arange(20, 20 + length, dtype=np.int32)
+    scored = rng.random(length) < 0.4
+    return ObjectiveView(
+        generation=1,
+        objective=Objective.MASKED,
+        kind=MaskKind.BIDIRECTIONAL,
+        inputs=ids,
+        source=np.arange(source, dtype=np.int32),
+        targets=np.where(scored, ids + (ids % 2), -100).astype(np.int32),
+        loss=np.where(scored, 9.0 * rng.random(length), np.nan).astype(np.float32),
+        top_ids=ids,
+        top_probs=np.full(length, 0.5, np.float32),
+        tokens=length,
+        selectable=length,
+        prefix=prefix,
+        notes=("This must be known to read the rest.",),
+    )
+
+
+def similar(count: int, seed: int = 0) -> EmbeddingsView:
+    """Cosines of invented vectors, some of them below 0."""
+    raw = np.random.default_rng(seed).normal(size=(3, count, 4)) + 0.5
+    unit = raw / np.linalg.norm(raw, axis=-1, keepdims=True)
+    cosines = (unit @ unit.transpose(0, 2, 1)).astype(np.float32)
+    known = np.zeros((count, 0), np.float32)
+    return EmbeddingsView(1, MaskKind.CAUSAL, dict(zip(Pooling, cosines, strict=True)), known)
+
+
 def every_view(style: Style) -> Iterator[tuple[str, Figure]]:
     """A figure of each view that is registered."""
     n = len(WORDS)
@@ -49,6 +115,7 @@ def every_view(style: Style) -> Iterator[tuple[str, Figure]]:
         ReportRow("padding & <pads>", "fail", "0.4 nats", "It differs, first at layer 2."),
     ]
     stacks = [maps(stack, 2, 3, (n, n)) for stack in (Stack.ENCODER, Stack.DECODER)]
+    x = np.geomspace(8.0, 4096.0, 31)
     given: dict[str, tuple[object, ...]] = {
         "mask": (spec, 0, WORDS, WORDS),
         "attention": (pattern, spec, 0, WORDS, WORDS),
@@ -57,6 +124,15 @@ def every_view(style: Style) -> Iterator[tuple[str, Figure]]:
         "difference": (pattern, weights(n, n, seed=1), WORDS, WORDS),
         "report": (rows,),
         "flow": (("input", "1"), WORDS, edges),
+        "stages": (stages(spec), spec, 0, WORDS, WORDS, 3),
+        "objectives": (objective(n, source=n, prefix=2), WORDS, WORDS, WORDS),
+        "embeddings": (similar(3), ("A <b> cat.", "猫 שלום", "A--B 🙂 " * 20)),
+        "cost": (
+            {"scores": (x, x**2), "FFN": (x, 40.0 * x), "total": (x, x**2 + 40.0 * x)},
+            {"prefill": (x, 50.0 * x)},
+            "FLOP",
+            ("tokens, T", "FLOPs"),
+        ),
     }
     for name, make in VIEWS.items():
         yield name, make(*given[name], style=style)

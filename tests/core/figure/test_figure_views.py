@@ -304,7 +304,7 @@ def test_what_cannot_be_drawn_is_said(make, sentence: str) -> None:
 
 def test_words_of_every_kind_are_written() -> None:
     for name, figure in every_view(Style(width=515.0)):
-        if name in ("mask", "attention", "flow"):
+        if name in ("mask", "attention", "flow", "stages"):
             assert set(WORDS) <= set(figure.texts()), name
 
 
