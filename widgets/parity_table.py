@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.types import BOUNDS, LOSSY_BOUNDS, ParityCase, ParityReport
+from core.types.exports import figure
 from widgets.palette import current
 
 _HEADER = (
@@ -65,7 +66,7 @@ class ParityTable(QWidget):
         cases = sorted(report.cases, key=_passed)
         self.table.setRowCount(1 + len(cases))
         bounds = LOSSY_BOUNDS.get(report.cases[0].dtype, BOUNDS) if report.cases else BOUNDS
-        largest = [_figure(report.max_abs[name]) for name in BOUNDS]
+        largest = [figure(report.max_abs[name]) for name in BOUNDS]
         greedy = "equal" if report.greedy_equal else "differ"
         self._fill(0, ["largest of all", "", "", *largest, greedy, report.verdict], report.passed)
         for number, case in enumerate(cases, start=1):
@@ -102,18 +103,14 @@ def _passed(case: ParityCase) -> bool:
     return case.passed
 
 
-def _figure(value: float | None) -> str:
-    return "not a number" if value is None else f"{value:.1e}"
-
-
 def _cells(case: ParityCase) -> list[str]:
     return [
         case.name,
         f"{case.batch} × {case.length}",
         str(case.chunks),
-        _figure(case.logits),
-        _figure(case.present),
-        _figure(case.attention),
+        figure(case.logits),
+        figure(case.present),
+        figure(case.attention),
         "equal" if case.greedy_equal else "differ",
         ("PASS" if case.passed else "FAIL") + (f": {case.error}" if case.error else ""),
     ]

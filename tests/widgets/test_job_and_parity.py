@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pytestqt.qtbot import QtBot
 
 from core.types import ParityCase, ParityReport
@@ -28,11 +30,11 @@ def test_the_line_shows_itself_with_progress_and_says_when_it_is_stopped(qtbot: 
 def test_what_is_not_a_number_is_said_in_words(qtbot: QtBot) -> None:
     table = ParityTable()
     qtbot.addWidget(table)
-    case = ParityCase("ids", 2, 5, 1, None, 0.0, 0.0, False, False, "int8", "it broke")
-    largest = {"logits": None, "present": 0.0, "attention": 0.0}
+    case = ParityCase("ids", 2, 5, 1, math.nan, 0.0, None, False, False, "int8", "it broke")
+    largest = {"logits": math.nan, "present": 0.0, "attention": None}
     table.set_report(ParityReport("FAIL", largest, False, (case,), ("CPU",), {}))
     row = [table.table.item(1, column).text() for column in range(table.table.columnCount())]
     assert row == [
-        "ids", "2 × 5", "1", "not a number", "0.0e+00", "0.0e+00", "differ", "FAIL: it broke",
+        "ids", "2 × 5", "1", "not a number", "0.0e+00", "–", "differ", "FAIL: it broke",
     ]  # fmt: skip
-    assert "2e+00 passes" in table.table.horizontalHeaderItem(3).toolTip()
+    assert "1e+00 passes" in table.table.horizontalHeaderItem(3).toolTip()
