@@ -19,6 +19,10 @@ class OrtSubject(Subject):
     """An `OrtModel` read as its engine reads it."""
 
     engine = "ONNX Runtime"
+    blind_to_weights = (
+        "An exported graph hands out queries and keys, not weights: those are computed from the"
+        " declared mask."
+    )
 
     def __init__(self, model: OrtModel, name: str, cancel: CancelToken | None = None) -> None:
         super().__init__(cancel)

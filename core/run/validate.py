@@ -14,6 +14,10 @@ _SAME_RULE = {
 }
 
 
+MOST_COLUMNS = 2048
+"""Columns of a row, pads included, that are run of a model with fewer positions."""
+
+
 class Model(Protocol):
     """Whatever runs a model: all that is asked of it here is its config."""
 
@@ -43,6 +47,13 @@ def check(model: Model, inputs: Inputs, row: int = 0) -> None:
         raise ValueError(
             f"The text has {longest} tokens, but the model has {config.positions} positions:"
             f" shorten it by {longest - config.positions}."
+        )
+    most = max(config.positions, MOST_COLUMNS)
+    widest = max(s.filled for s in (spec, inputs.source_mask) if s)
+    if widest > most:
+        raise ValueError(
+            f"The rows have {widest} columns with their pads, but at most {most} are run: take"
+            f" {widest - most} pads away."
         )
     check_past(spec)
 

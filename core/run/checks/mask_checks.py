@@ -27,6 +27,8 @@ _SUM = 1e-3
 def attention(bench: Bench) -> Check:
     """No weight on a closed cell; the weights of a row add up to 1, or to 0 if it reads nothing."""
     name, text = "weights", bench.text
+    if bench.subject.blind_to_weights:
+        return refused(name, bench.subject.blind_to_weights)
     pads: dict[str, Any] = {}
     if text.source:
         pads = {"source_left": (0, 2), "source_right": (2, 0)}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from core.run import validate
 from core.run.cancel import CancelToken
 from core.run.checks import batch_checks, mask_checks
 from core.run.checks.bench import Bench, refused
 from core.run.checks.subject import Subject, Text
-from core.types import Check, CheckReport, Inputs, MaskSpec
+from core.run.prompt import one_row
+from core.types import Check, CheckReport, Inputs, MaskSpec, Verdict
 
 CHECKS: dict[str, Callable[[Bench], Check]] = {
     "weights": mask_checks.attention,
@@ -39,14 +42,16 @@ def check(
     Raises
     ------
     ValueError
-        for a check that there is not.
+        for a check that there is not, and for a text that the model cannot run.
     Cancelled
         when ``cancel`` was set.
     """
     unknown = [name for name in names if name not in CHECKS]
     if unknown:
         raise ValueError(f"There is no check {unknown[0]!r}, only {', '.join(CHECKS)}.")
-    bench, found = Bench(subject, Text.of(inputs, row)), []
+    alone = one_row(inputs, row)
+    validate.check(subject, alone)
+    bench, found = Bench(subject, Text.of(alone, 0)), []
     wanted = [name for name in CHECKS if not names or name in names]
     for done, name in enumerate(wanted):
         if cancel is not None:
@@ -61,7 +66,13 @@ def _one(bench: Bench, name: str) -> Check:
     if bench.text.length < SHORTEST:
         sentence = f"{bench.text.length} tokens cannot show anything: {SHORTEST} or more can."
         return refused(name, sentence)
-    return CHECKS[name](bench)
+    found = CHECKS[name](bench)
+    if found.verdict is Verdict.FAIL and bench.subject.blind_to_weights:
+        return replace(found, sentence=f"{found.sentence} {_LATER}")
+    return found
+
+
+_LATER = "Weights of an exported graph are not seen: the fault may be in the layer before."
 
 
 def in_words(spec: MaskSpec) -> str:

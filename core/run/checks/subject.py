@@ -43,6 +43,8 @@ class Subject(ABC):
     config: ModelConfig
     tolerance: float
     """The largest absolute difference of logits that is rounding."""
+    blind_to_weights: str = ""
+    """Why its patterns are not the weights that it used, in a sentence; empty where they are."""
 
     def __init__(self, cancel: CancelToken | None = None) -> None:
         self.cancel = cancel

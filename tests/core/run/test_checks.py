@@ -108,6 +108,20 @@ def test_every_knob_of_the_view_is_checked_too(folder: Path, knobs: dict[str, ob
     assert f"{len(IDS) - pads} tokens" in report.mask
 
 
+def test_a_report_in_which_nothing_could_be_shown_is_not_passed(folder: Path) -> None:
+    report = check(subject(folder, "decoder"), inputs("decoder"), names=("prefix",))
+    assert verdicts(report)[Verdict.REFUSED] == {"prefix"}
+    assert not report.passed
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_a_text_beyond_the_positions_is_refused(folder: Path, name: str) -> None:
+    model = subject(folder, name)
+    model.config = replace(model.config, positions=len(IDS) - 1)
+    with pytest.raises(ValueError, match=f"has {len(IDS)} tokens, but the model has"):
+        check(model, inputs(name))
+
+
 def test_pads_and_cache_of_the_view_are_taken_away() -> None:
     spec = MaskSpec(MaskKind.CAUSAL, 3, past=3, left_pad=(1,), right_pad=(2,))
     text = Text.of(Inputs(((0, 21, 22, 23, 0, 0),), spec), 0)

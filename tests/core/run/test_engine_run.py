@@ -22,6 +22,7 @@ from core.model.attention import Attention
 from core.model.layers import Mlp
 from core.run.cancel import Cancelled, CancelToken
 from core.run.engine import Engine, EngineError
+from core.run.validate import MOST_COLUMNS
 from core.types import (
     Family,
     HeadRef,
@@ -370,6 +371,11 @@ def test_a_text_longer_than_the_positions_says_by_how_much(engine: Engine) -> No
     refused(engine, sentence, "encdec", inputs("encdec", 4, source=POSITIONS + 2))
     padded = inputs("decoder", POSITIONS + 2, left_pad=(2,))
     assert engine.run(request("decoder", padded)).top_ids.shape[0] == POSITIONS + 2
+
+
+def test_more_pads_than_can_be_run_are_refused(engine: Engine) -> None:
+    wide = inputs("decoder", MOST_COLUMNS + 3, left_pad=(MOST_COLUMNS,))
+    refused(engine, f"have {MOST_COLUMNS + 3} columns .* take 3 pads away", "decoder", wide)
 
 
 def test_nothing_is_cached_under_a_bidirectional_mask(engine: Engine) -> None:
