@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
+from core.mask.dense import dense
 from core.mask.spec import prefix_end
 from core.run.checks.subject import Text
 from core.run.prompt import one_row
@@ -43,12 +46,19 @@ def _masks(kinds: tuple[MaskKind, MaskKind], run: RunRequest) -> Sides | str:
     for kind in kinds:
         prefix = 0
         if kind is MaskKind.PREFIX:
-            prefix = text.spec.prefix if text.spec.prefix > 1 else max(1, text.length // 2)
+            prefix = text.spec.prefix if text.spec.prefix > 1 else max(2, text.length // 2)
+            prefix = min(prefix, text.length)
         spec = replace(text.spec, kind=kind, prefix=prefix)
         inputs = replace(text, spec=spec).batch([text.ids])
         title = f"prefix {prefix}" if prefix else kind.value
         sides.append(Side(title, replace(run, model=UNIFIED, inputs=inputs, row=0)))
-    return sides[0], sides[1]
+    one, other = sides
+    if np.array_equal(dense(one.run.inputs.mask), dense(other.run.inputs.mask)):
+        return (
+            f"{text.length} tokens cannot tell {one.title} from {other.title}: both masks open the"
+            " same cells. Take a longer text, or another prefix."
+        )
+    return one, other
 
 
 def _padded(run: RunRequest, left: int, right: int) -> RunRequest:
