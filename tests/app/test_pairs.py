@@ -85,7 +85,6 @@ def test_masks_are_put_on_unified(name, kinds, prefixes) -> None:
 @pytest.mark.parametrize(
     ("name", "asked"),
     [
-        ("causal-prefix", run(window=1)),
         ("causal-bidirectional", run(window=1)),
         ("prefix-bidirectional", run(P, prefix=len(IDS))),
     ],
