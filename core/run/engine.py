@@ -44,6 +44,7 @@ from core.types import (
     HeadPattern,
     HeadRef,
     HeadRequest,
+    Inputs,
     MaskSpec,
     RunRequest,
     RunResult,
@@ -233,34 +234,44 @@ class Engine:
             for step in range(min(request.max_new_tokens, room + 1)):
                 if cancel is not None:
                     cancel.check()
-                started = time.perf_counter()
-                with torch.inference_mode():
-                    tensors = to_device(inputs, device)
-                    logits = chunk(model, tensors, cache, inputs.mask.filled, capture)[0, -1]
-                    position = inputs.mask.real_tokens(0)
-                    plain = logits.float().cpu().numpy()
-                    token, probability = draw(plain, request.sampling, position)
-                    best = logits.float().softmax(-1).topk(min(run.top, logits.numel()))
-                    mask_row = tensors.mask[0, 0, -1].cpu().numpy()
-                yield StepEvent(
-                    generation=run.generation,
-                    step=step,
-                    token=token,
-                    probability=probability,
-                    candidate_ids=best.indices.cpu().numpy().astype(np.int32),
-                    candidate_probs=best.values.cpu().numpy(),
-                    mask_row=mask_row,
-                    cache_length=cache.length,
-                    cache_bytes=cache.bytes,
-                    cross_bytes=cache.cross_bytes,
-                    seconds=time.perf_counter() - started,
-                    stopped=token == EOS,
-                    maps=capture.maps(),
-                    head=self._pattern(run.head, run.generation),
-                )
-                if token == EOS:
+                event = self._step(request, model, inputs, cache, capture, step)
+                yield event
+                if event.stopped:
                     return
-                inputs = appended(inputs, token)
+                inputs = appended(inputs, event.token)
+
+    def _step(
+        self,
+        request: GenerateRequest,
+        model: Transformer,
+        inputs: Inputs,
+        cache: Cache,
+        capture: Capture,
+        step: int,
+    ) -> StepEvent:
+        """Read what the cache has not read yet, and draw the next token."""
+        run, spec, started = request.run, inputs.mask, time.perf_counter()
+        with torch.inference_mode():
+            tensors = to_device(inputs, model.tokens.weight.device)
+            logits = chunk(model, tensors, cache, spec.filled, capture)[0, -1].float()
+            token, probability = draw(logits.cpu().numpy(), request.sampling, spec.real_tokens(0))
+            best = logits.softmax(-1).topk(min(run.top, logits.numel()))
+        return StepEvent(
+            generation=run.generation,
+            step=step,
+            token=token,
+            probability=probability,
+            candidate_ids=best.indices.cpu().numpy().astype(np.int32),
+            candidate_probs=best.values.cpu().numpy(),
+            mask_row=tensors.mask[0, 0, -1].cpu().numpy(),
+            cache_length=cache.length,
+            cache_bytes=cache.bytes,
+            cross_bytes=cache.cross_bytes,
+            seconds=time.perf_counter() - started,
+            stopped=token == EOS,
+            maps=capture.maps(),
+            head=self._pattern(run.head, run.generation),
+        )
 
 
 def _cached_logits(
