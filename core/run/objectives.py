@@ -165,7 +165,7 @@ def _example(job: ObjectiveJob, ids: NDArray[np.int64], vocabulary: int) -> Exam
             prefix = sample_prefix(ids, rng) if job.prefix is None else job.prefix
             return prefix_lm(ids, prefix)
         case Objective.SPANS:
-            if (found := int((ids >= MASK).sum())) < 2:
+            if (found := int((ids >= FIRST_PIECE).sum())) < 2:
                 raise ValueError(
                     f"The text has {found} of the 2 tokens that span corruption needs: type more."
                 )

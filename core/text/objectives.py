@@ -255,7 +255,8 @@ def span_corruption(
     """Read a row with spans cut out, write the spans (T5, Raffel et al. 2020).
 
     ``BOS`` and ``EOS`` of the row stay in the source. The target ends with ``EOS``; the decoder
-    reads ``BOS`` and the target without its end, and every target token carries loss.
+    reads ``BOS`` and the target without its end, and every target token carries loss. A ``[MASK]``
+    of the row stays in the source too, for nobody knows what it stands for: a span ends before it.
 
     Raises
     ------
@@ -265,8 +266,12 @@ def span_corruption(
     real = _ids(tokens[tokens != PAD])
     first = int(len(real) > 0 and real[0] == BOS)
     last = len(real) - int(len(real) > 0 and real[-1] == EOS)
-    inner = sample_spans(last - first, rng, density=density, mean=mean)
-    spans = [(start + first, stop + first) for start, stop in inner]
+    known = first + np.flatnonzero(real[first:last] != MASK)
+    spans = []
+    for start, stop in sample_spans(len(known), rng, density=density, mean=mean):
+        places = known[start:stop]
+        unbroken = int((places - places[0] == np.arange(len(places))).sum())
+        spans.append((int(places[0]), int(places[0]) + unbroken))
     sentinels = range(FIRST_SENTINEL, FIRST_SENTINEL + SENTINELS)
     source, target = corrupt_spans(real, spans, sentinels, end=EOS)
     return Example(np.concatenate(([BOS], target[:-1])), target, source)

@@ -249,6 +249,17 @@ def test_source_and_target_together_hold_the_row(length: int, seed: int) -> None
     assert example.source[-1] == EOS
 
 
+@given(st.integers(6, 80), SEEDS, st.data())
+def test_a_gap_of_the_text_is_never_cut_out(length: int, seed: int, data: st.DataObject) -> None:
+    ids = row(length, seed)
+    places = st.lists(st.integers(1, length - 2), max_size=length - 4, unique=True)
+    ids[data.draw(places)] = MASK
+    example = span_corruption(ids, np.random.default_rng(seed))
+    assert MASK not in example.labels
+    assert (example.source == MASK).sum() == (ids == MASK).sum()
+    assert refilled(example.source.tolist(), example.labels.tolist()) == ids.tolist()
+
+
 def test_a_sentinel_without_a_span_stays_a_gap() -> None:
     source, target = [30, sentinel(0), 31, sentinel(1)], [BOS, sentinel(0), 40, 41]
     assert refilled(source, target) == [30, 40, 41, 31, sentinel(1)]
