@@ -87,6 +87,12 @@ def softmax(values: NDArray[np.float32]) -> NDArray[np.float32]:
 def likeliest(
     logits: NDArray[np.float32], count: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Ids and probabilities ``[..., count]`` of the likeliest tokens, best first."""
-    found = np.argsort(-logits, axis=-1, kind="stable")[..., :count]
+    """Ids and probabilities ``[..., count]`` of the likeliest tokens, best first.
+
+    Of equally likely ones the smaller id comes first; which of them are among the last is chance.
+    """
+    count = min(count, logits.shape[-1])
+    some = np.sort(np.argpartition(-logits, count - 1, axis=-1)[..., :count], axis=-1)
+    order = np.argsort(-np.take_along_axis(logits, some, axis=-1), axis=-1, kind="stable")
+    found = np.take_along_axis(some, order, axis=-1)
     return found.astype(np.int32), np.take_along_axis(softmax(logits), found, axis=-1)

@@ -42,6 +42,16 @@ def test_the_likeliest_come_first_and_equals_in_order() -> None:
     assert likeliest(logits, 2)[0].shape == (1, 2)
 
 
+@given(st.integers(1, 40), st.integers(1, 50), st.integers(0, 99))
+def test_the_likeliest_are_those_of_a_whole_sort(tokens: int, count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    logits = np.stack([rng.permutation(tokens) for _ in range(3)]).astype(np.float32)
+    ids, probabilities = likeliest(logits, count)
+    for row, found, shares in zip(logits.tolist(), ids.tolist(), probabilities, strict=True):
+        assert found == sorted(range(tokens), key=row.__getitem__, reverse=True)[:count]
+        assert shares.tolist() == sorted(shares.tolist(), reverse=True)
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.integers(1, 700), st.integers(1, 200))
 def test_buffers_grow_by_little_and_lose_nothing(length: int, more: int) -> None:
