@@ -15,10 +15,10 @@ import onnx
 import pytest
 from broken_graphs import blind_to_mask, frozen_causal, negated, not_a_number, off_by_one, spoiled
 from export_cases import NAMES, random_model
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from core.export.files import find
-from core.export.names import Part
+from core.export.names import Part, parts_of
 from core.export.onnx_export import export
 from core.export.parity import verify
 from core.export.parity_cases import cases
@@ -188,6 +188,32 @@ def test_a_weight_of_8_bits_is_within_half_a_step(models, tmp_path) -> None:
         scale = float(scales[row, block])
         found = (stored[row, block, place] - 128) * scale
         assert abs(found - table[row, column]) <= abs(scale) * (0.5 + 1e-5)
+
+
+@pytest.mark.parametrize("name", ["prefix", "encdec"])
+def test_embeddings_of_8_bits_are_within_half_a_step(models, tmp_path, name: str) -> None:
+    """The rows that a graph looks up, against the rows of the model."""
+    files = export(models[name], tmp_path / "a.onnx", dtype="int8")
+    stacks = {Part.TARGET: "body", Part.MEMORY: "encoder", Part.DECODER: "body"}
+    for part in parts_of(models[name].config):
+        graph = onnx.load(files.graph(part)).graph
+        held = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        embedding = getattr(models[name], stacks[part]).embedding
+        tables = [
+            table.weight.detach().numpy() for table in (embedding.tokens, embedding.positions)
+        ]
+        stored = [name.removesuffix(".bytes") for name in held if name.endswith(".bytes")]
+        assert len(stored) == len(tables)
+        for row in stored:
+            scales = held[f"{row}.scales"]
+            found = ((held[f"{row}.bytes"].astype(np.float32) - 128) * scales).reshape(
+                len(scales), -1
+            )
+            (table,) = (one for one in tables if one.shape == found.shape)
+            steps = np.abs(found - table).reshape(*scales.shape[:2], -1) / scales
+            assert steps.max() <= 0.5 + 1e-4
+        floats = [t for t in graph.initializer if t.data_type == TensorProto.FLOAT]
+        assert not [t.name for t in floats if len(t.dims) == 2 and min(t.dims) > 2]
 
 
 def test_writing_8_bits_leaves_the_logging_of_the_process_alone() -> None:
