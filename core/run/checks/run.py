@@ -9,6 +9,7 @@ from core.run.checks import batch_checks, mask_checks
 from core.run.checks.bench import Bench, refused
 from core.run.checks.subject import Subject, Text
 from core.types import Check, CheckReport, Inputs, MaskSpec
+from core.types.wording import counted
 
 CHECKS: dict[str, Callable[[Bench], Check]] = {
     "weights": mask_checks.attention,
@@ -59,14 +60,15 @@ def check(
 
 def _one(bench: Bench, name: str) -> Check:
     if bench.text.length < SHORTEST:
-        sentence = f"{bench.text.length} tokens cannot show anything: {SHORTEST} or more can."
+        length = counted(bench.text.length, "token")
+        sentence = f"{length} cannot show anything: {SHORTEST} or more can."
         return refused(name, sentence)
     return CHECKS[name](bench)
 
 
 def in_words(spec: MaskSpec) -> str:
     """A mask in a line."""
-    parts = [f"{spec.kind.value} mask, {spec.length} tokens"]
+    parts = [f"{spec.kind.value} mask, {counted(spec.length, 'token')}"]
     if spec.prefix:
         parts.append(f"prefix {spec.prefix}")
     if spec.window is not None:
