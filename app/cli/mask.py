@@ -47,7 +47,8 @@ def add_family(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Add the options that say which mask, and of which size."""
     add = parser.add_argument
     kinds = [kind.value for kind in MaskKind]
-    add("--mask", "--family", choices=kinds, required=needed, help="the rule of the mask")
+    rule = f"the rule of the mask: {', '.join(kinds)}"
+    add("--mask", "--family", choices=kinds, required=needed, metavar="RULE", help=rule)
     add(
         "--length", type=whole(1, MOST), required=needed, metavar="N", help="queries, pads included"
     )

@@ -18,7 +18,7 @@ from core.atomic import write_file
 STANDARD_OUTPUT = Path("-")
 _LINE = 96
 """JSON that fits into a line of this many letters is not broken."""
-_NUMBER = re.compile(r"([+-]?\d[\d,.]*(e[+-]?\d+)?( [A-Za-z/]+)?)?")
+_NUMBER = re.compile(r"([+-]?\d[\d,.+]*(e[+-]?\d+)?( [A-Za-z/]+)?)?")
 """A number with its unit, or nothing."""
 
 

@@ -36,8 +36,8 @@ def add(commands: Any) -> None:
     )
     add_reading(parser, model_needed=False)
     add = parser.add_argument
-    add("--layer", type=whole(1), default=1, metavar="N", help="the layer, from 1; default: 1")
-    add("--head", type=whole(1), default=1, metavar="N", help="the head, from 1; default: 1")
+    add("--layer", type=whole(1), metavar="N", help="the layer, from 1; default: the first")
+    add("--head", type=whole(1), metavar="N", help="the head, from 1; default: the first")
     names = [stack.value for stack in Stack]
     add("--stack", choices=names, help="the stack of an encoder-decoder; default: the decoder")
     where = "the query row, from 0, pads included, counted after --past"
@@ -85,21 +85,23 @@ def _of_a_model(
         raise ValueError(f"stack is {stack.value}, but must be {there} for {state.model}.")
     spec = shown.masks[stack]
     query = query_of(args, shown, stack)
-    head = HeadRef(stack, args.layer - 1, args.head - 1)
+    own = state.head if stack is state.stack else HeadRef(stack)
+    layer, number = args.layer or own.layer + 1, args.head or own.head + 1
+    head = HeadRef(stack, layer - 1, number - 1)
     with engine(state.model, state.backend) as runs:
         found = stages(runs, StagesJob(1, request(state, shown), head))
     keys = tuple(words.pieces(shown.key_ids[stack]))
     token = words.label(shown.query_ids[stack][query])
     title = (
-        f"{state.model}, {stack.value} layer {args.layer}, head {args.head}:"
+        f"{state.model}, {stack.value} layer {layer}, head {number}:"
         f" query {spec.past + query} {token!r}"
     )
     place = {
         "model": state.model,
         "mask_kind": spec.kind.value,
         "stack": stack.value,
-        "layer": args.layer,
-        "head": args.head,
+        "layer": layer,
+        "head": number,
     }
     return found, keys, query, [title], place
 

@@ -64,6 +64,7 @@ def command(args: argparse.Namespace) -> int:
     words = tokenizer()
     with engine() as runs:
         visits = [_visit(runs, family, words) for family in Family]
+    _make(folder)
     stops = []
     for stop, files in visits:
         target = folder / stop.family.value

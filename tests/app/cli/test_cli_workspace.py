@@ -62,6 +62,15 @@ def test_it_says_what_its_options_say(maskscope, tmp_path, words):
     assert timeless(kept.out) == timeless(said.out)
 
 
+def test_stages_are_those_of_the_head_that_was_left(maskscope, tmp_path):
+    saved(tmp_path)
+    kept = maskscope("stages", NAME, "--json")
+    same = maskscope("stages", *SAME, "--layer", "2", "--head", "2", "--json")
+    assert timeless(kept.out) == timeless(same.out)
+    first = timeless(maskscope("stages", NAME, "--layer", "1", "--json").out)
+    assert (first["layer"], first["head"]) == (1, 2)
+
+
 def test_checks_leave_its_pads_and_cache_alone(maskscope, tmp_path):
     saved(tmp_path)
     words = ("--only", "determinism", "--json")
