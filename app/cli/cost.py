@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.cli.models import add_json
-from app.cli.options import kept, tokenizer
+from app.cli.options import tokenizer, workspace_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.values import whole
 from app.scene import scene
@@ -71,7 +71,7 @@ def command(args: argparse.Namespace) -> int:
         check_target(args.json)
     state = None
     if args.model is not None and is_workspace(args.model):
-        state = kept(args.model)
+        state = workspace_state(args.model)
         args.model = state.model
     model = _model(args)
     _check_used(args, model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.cli.mask import add_shape, shaped
 from app.cli.models import is_file, model_card
-from app.cli.options import family_under, kept
+from app.cli.options import family_under, workspace_state
 from app.cli.output import Failure, check_target, progress
 from app.cli.values import MOST, UsageError, whole
 from app.state import FAMILY_KIND
@@ -69,7 +69,7 @@ def command(args: argparse.Namespace) -> int:
     for name in ("model", "of"):
         model = getattr(args, name)
         if model is not None and is_workspace(model):
-            setattr(args, name, kept(model).model)
+            setattr(args, name, workspace_state(model).model)
     if args.verify is not None:
         if args.model is not None or args.out is not None:
             raise UsageError("--verify writes no model; name the one to compare with by --model.")

@@ -100,10 +100,10 @@ def _kept(args: argparse.Namespace) -> ViewState:
             f"{args.model} says what is read under which mask, so {option} cannot be given beside"
             " it; leave it out, or name a model."
         )
-    return kept(args.model)
+    return workspace_state(args.model)
 
 
-def kept(path: str) -> ViewState:
+def workspace_state(path: str) -> ViewState:
     """The state in a workspace; ValueError with a sentence where it cannot be shown here."""
     state = load(Path(path)).state
     check_states((state,), [model_card(state.model)], tokenizer(state.model))
