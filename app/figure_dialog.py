@@ -25,8 +25,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cli.output import check_target, write_files
+from app.cli.output import check_target
 from app.figure_files import FILTERS, content
+from core.atomic import write_file
 from core.export.figure_svg import to_svg
 from core.figure.style import ONE_COLUMN, UNITS, Style, points, preset
 from core.types.colors import WHITE
@@ -239,12 +240,9 @@ class FigureDialog(QDialog):
             return False
         try:
             check_target(path)
-            write_files({path: content(figure, path.suffix.lower(), self.dpi.value())})
+            write_file(path, content(figure, path.suffix.lower(), self.dpi.value()))
         except ValueError as error:
             self._say(str(error), error=True)
-            return False
-        except OSError as error:
-            self._say(f"{path} cannot be written: {error.strerror}.", error=True)
             return False
         self._say(f"Saved {path}.")
         return True

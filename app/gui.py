@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Slot
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QTimer, Slot
+from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
@@ -25,6 +25,7 @@ from app.layouts import Layouts
 from app.main_window import MainWindow
 from app.settings import Settings
 from app.workspace_menu import WorkspaceMenu
+from core.atomic import write_file
 from core.checkpoints import cards
 from core.paths import ICON, TOKENIZER
 from core.text.tokenizer import Tokenizer
@@ -130,24 +131,24 @@ class _Shot(QObject):
         self._limit.stop()
         QApplication.processEvents()
         took = time.perf_counter() - self._started
-        code = 0
-        if self._screenshot is not None and not self._session.window.grab().save(
-            str(self._screenshot)
-        ):
-            self._say(f"The picture could not be written to {self._screenshot}.", sys.stderr)
-            code = 2
+        try:
+            if self._screenshot is not None:
+                write_file(self._screenshot, _png(self._session.window.grab()))
+        except ValueError as error:
+            self._say(f"maskscope: {error}", sys.stderr)
+            self._end(2)
         else:
             self._say(f"ready {result.model} on {result.device} after {took:.1f} s", sys.stdout)
-        self._end(code)
+            self._end(0)
 
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
-        self._say(failed.sentence, sys.stderr)
+        self._say(f"maskscope: {failed.sentence}", sys.stderr)
         self._end(1)
 
     @Slot()
     def _on_time_over(self) -> None:
-        self._say("No result came within two minutes.", sys.stderr)
+        self._say("maskscope: No result came within two minutes.", sys.stderr)
         self._end(1)
 
     @staticmethod
@@ -157,6 +158,13 @@ class _Shot(QObject):
     def _end(self, code: int) -> None:
         self._session.window.close()
         QApplication.exit(code)
+
+
+def _png(picture: QPixmap) -> bytes:
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    picture.save(buffer, "PNG")
+    return bytes(buffer.data().data())
 
 
 def run_gui(

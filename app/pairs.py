@@ -100,10 +100,13 @@ def _cached(run: RunRequest) -> Sides | str:
     end = prefix_end(spec, 0) if spec.prefix > 1 else 1
     past = run.inputs.mask.past or max(spec.filled // 2, end)
     if past >= spec.filled:
-        return (
-            "Nothing follows the prefix, which is cached in one piece; add a token, or shorten the"
-            " prefix."
-        )
+        if spec.prefix > 1:
+            return (
+                "Nothing follows the prefix, which is cached in one piece; add a token, or shorten"
+                " the prefix."
+            )
+        text = "target" if spec.kind is MaskKind.DECODER_SELF else "text"
+        return f"The {text} is a single token, and none follows it that reads a cache; add one."
     cached = replace(
         whole,
         mask=replace(spec, past=past, length=spec.filled - past),

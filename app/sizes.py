@@ -8,7 +8,7 @@ from core import paths
 from core.checkpoints import cards
 from core.model.config import ModelConfig
 from core.run.cost import sizes_of
-from core.types import ModelSizes
+from core.types import Inputs, ModelSizes, Workload
 
 
 def config_of(model: str) -> ModelConfig:
@@ -29,3 +29,17 @@ def config_of(model: str) -> ModelConfig:
 def sizes_of_model(model: str) -> ModelSizes:
     """What its cost depends on; errors as in `config_of`."""
     return sizes_of(config_of(model))
+
+
+def work_of(inputs: Inputs, dtype: str, generate: int) -> Workload:
+    """The work of a run, and of a generation of ``generate`` tokens that goes on from it."""
+    spec = inputs.mask
+    return Workload(
+        length=spec.length,
+        past=spec.past,
+        batch=spec.rows,
+        source=spec.filled if inputs.source_mask is None else inputs.source_mask.length,
+        bytes=4 if dtype == "float32" else 2,
+        prompt=spec.filled,
+        generate=generate,
+    )

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 
 from core.types import EmbeddingsView, Pooling
+from core.types.wording import a_mask
 from widgets.grid_labels import LabelFonts
 from widgets.palette import Theme, current, mix
 
@@ -63,7 +64,7 @@ class SimilarityCanvas(QWidget):
     def set_view(self, view: EmbeddingsView, tokens: tuple[tuple[str, ...], ...]) -> None:
         """Show an answer; ``tokens`` are the labels of each sentence's tokens, without pads."""
         self._view, self._tokens, self._stale, self._hot = view, tokens, False, None
-        self.setAccessibleDescription(f"{view.sentences} sentences under a {view.kind.value} mask")
+        self.setAccessibleDescription(f"{view.sentences} sentences under {a_mask(view.kind)}")
         self.update()
 
     def set_empty(self, text: str) -> None:

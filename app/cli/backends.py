@@ -16,11 +16,12 @@ from app.scene import scene
 from app.workspaces import is_workspace
 from core.mask.closed_form import allowed_pairs
 from core.types import BackendRow, BackendsJob, BackendTable, MaskSpec
+from core.types.wording import counted
 
 HEADER = ("backend", "largest difference", "queries that differ", "finding")
 _HELP = """Run one mask through every implementation of attention, and say where they part and why.
 
-The mask is that of --family and --length, or the one under which MODEL reads --text. Queries, keys
+The mask is that of --mask and --length, or the one under which MODEL reads --text. Queries, keys
 and values are random. A difference is the largest absolute one to plain loops in float64; NaN where
 a backend returns no number (null in JSON).
 """
@@ -61,24 +62,23 @@ def command(args: argparse.Namespace) -> int:
 
 def _mask(args: argparse.Namespace) -> tuple[MaskSpec, int]:
     """The mask and its batch row that the options describe."""
-    of_model = args.model, args.text, args.target, args.mask
-    of_family = args.family, args.length, args.source, args.capacity
+    of_sizes = args.length, args.source, args.capacity
     says_all = args.model is not None and is_workspace(args.model)
-    if args.model and (args.text or says_all) and not any(of_family):
+    if args.model and (args.text or says_all) and not any(of_sizes):
         state = view_state(args)
         shown = scene(state, tokenizer(state.model))
         return shown.inputs.mask, shown.row
-    if args.family and args.length and not any(of_model):
+    if args.mask and args.length and not any((args.model, args.text, args.target)):
         return mask_spec(args), args.row or 0
     raise UsageError(
-        "backends needs --family and --length, or MODEL and --text, or a workspace; not both."
+        "backends needs --mask and --length, or MODEL and --text, or a workspace; not both."
     )
 
 
 def _as_text(job: BackendsJob, found: BackendTable) -> str:
     spec = job.spec
-    pairs = allowed_pairs(spec, job.row)
-    lines = [f"{spec.kind.value} mask ({spec.length} x {spec.keys}, {pairs} pairs)", ""]
+    pairs = counted(allowed_pairs(spec, job.row), "pair")
+    lines = [f"{spec.kind.value} mask ({spec.length} x {spec.keys}, {pairs})", ""]
     rows = [_line(row, found.tolerance) for row in found.rows]
     return "\n".join([*lines, table(HEADER, rows), "", found.sentence()])
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from app.cli.models import add_json, model_card
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.options import add_reading, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, progress, table, to_json
 from app.cli.reading import engine, request
 from app.scene import scene
@@ -23,6 +23,7 @@ _HELP = """Run a model on a text under a mask, and check that it keeps to it.
 
 Weights on closed cells, causality and every other boundary of the declared mask, the prefix,
 padding, packed documents, the cache at every offset, the rows of a batch, and that two runs agree.
+Pads and cache are varied by the checks themselves: --past, --left-pad and --right-pad are refused.
 Exit code 1 where a check fails. Without --text a sample sentence is read.
 """
 
@@ -47,6 +48,10 @@ def command(args: argparse.Namespace) -> int:
     """Check, and print or write the report; 1 where a check fails."""
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
+    for option in options_given(args, "past", "left_pad", "right_pad"):
+        raise ValueError(
+            f"{option} is given, but checks vary pads and cache themselves; leave it out."
+        )
     if args.text is None and not is_workspace(args.model):
         sample = SAMPLES[model_card(args.model).family]
         args.text = [sample.text]

@@ -14,7 +14,7 @@ from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, varied, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.reading import engine, request
-from app.cli.values import whole, whole_list
+from app.cli.values import MOST, whole, whole_list
 from app.pairs import PAIRS, Sides, sides
 from app.scene import scene
 from app.state import FAMILY_KIND, ViewState
@@ -52,11 +52,11 @@ def add(commands: Any) -> None:
     add("--with-model", metavar="MODEL", help="what B runs")
     kinds = [kind.value for kind in FAMILY_KIND.values()]
     add("--with-mask", choices=kinds, help="the rule of B's mask")
-    add("--with-prefix", type=whole(0), metavar="N", help="B's prefix")
-    add("--with-past", type=whole(0), metavar="N", help="B's keys in the cache")
+    add("--with-prefix", type=whole(0, MOST), metavar="N", help="B's prefix")
+    add("--with-past", type=whole(0, MOST), metavar="N", help="B's keys in the cache")
     add("--with-left-pad", type=whole_list, metavar="N,..", help="B's pads on the left")
     add("--with-right-pad", type=whole_list, metavar="N,..", help="B's pads on the right")
-    add("--with-window", type=whole(1), metavar="N", help="B's window")
+    add("--with-window", type=whole(1, MOST), metavar="N", help="B's window")
     add("--with-backend", choices=("torch", "onnx"), help="what runs B")
     add_json(parser)
     parser.set_defaults(command=command)

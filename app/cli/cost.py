@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from app.cli.models import add_json
+from app.cli.options import tokenizer, workspace_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
 from app.cli.values import whole
-from app.sizes import sizes_of_model
+from app.scene import scene
+from app.sizes import sizes_of_model, work_of
+from app.state import ViewState
+from app.workspaces import SUFFIX, is_workspace
 from core.run.cost import cost
 from core.types import Cost, ModelSizes, Term, Workload
 from core.types.cost import LETTERS, TITLES, figure
 
+_WORK = ("length", "batch", "past", "source", "bytes", "prompt", "generate")
 _HELP = """Tell what a model costs: parameters, FLOPs, score matrices, caches, and a generation.
 
 Of a model by its name, or of any sizes: --layers, --width and --heads, and what else there is.
@@ -30,7 +36,8 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("model", metavar="MODEL", nargs="?", help="a bundled model, or a FILE.onnx")
+    named = f"a bundled model, a FILE.onnx, or a FILE{SUFFIX} with model and lengths"
+    add("model", metavar="MODEL", nargs="?", help=named)
     for name, low, what in (
         ("layers", 1, "layers of the only stack, or of the decoder"),
         ("width", 1, "features of a token"),
@@ -47,13 +54,13 @@ def add(commands: Any) -> None:
     add("--gated", action="store_true", help="the FFN has three matrices, as in SwiGLU")
     add("--no-bias", action="store_true", help="no biases in attention and output")
     work = "tokens of a pass; of an encoder-decoder those of the target"
-    add("--length", type=whole(1), default=512, metavar="T", help=f"{work}; default: 512")
-    add("--past", type=whole(0), default=0, metavar="N", help="cached tokens before the pass")
-    add("--batch", type=whole(1), default=1, metavar="B", help="batch rows")
+    add("--length", type=whole(1), metavar="T", help=f"{work}; default: 512")
+    add("--past", type=whole(0), metavar="N", help="cached tokens before the pass; default: 0")
+    add("--batch", type=whole(1), metavar="B", help="batch rows; default: 1")
     add("--source", type=whole(1), metavar="S", help="source tokens; default: as --length")
-    add("--bytes", type=whole(1, 16), default=4, metavar="s", help="of a number; default: 4")
+    add("--bytes", type=whole(1, 16), metavar="s", help="of a number; default: 4")
     add("--prompt", type=whole(1), metavar="P", help="tokens to start from; default: as --length")
-    add("--generate", type=whole(0), default=128, metavar="G", help="tokens to add; default: 128")
+    add("--generate", type=whole(0), metavar="G", help="tokens to add; default: 128")
     add_json(parser)
     parser.set_defaults(command=command)
 
@@ -62,21 +69,39 @@ def command(args: argparse.Namespace) -> int:
     """Work it out; print the tables, or write JSON."""
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    load = Workload(
-        length=args.length,
-        batch=args.batch,
-        past=args.past,
-        source=args.source or args.length,
-        bytes=args.bytes,
-        prompt=args.prompt or args.length,
-        generate=args.generate,
-    )
-    found = cost(_model(args), load)
+    state = None
+    if args.model is not None and is_workspace(args.model):
+        state = workspace_state(args.model)
+        args.model = state.model
+    model = _model(args)
+    _check_used(args, model)
+    found = cost(model, _load(args, state))
     if args.json is not None:
         deliver(to_json(as_plain(found)), args.json)
     else:
         print(as_text(found))
     return 0
+
+
+def _load(args: argparse.Namespace, state: ViewState | None) -> Workload:
+    """The work that is given; the rest as in a workspace, or as usual."""
+    given = {name: size for name in _WORK if (size := getattr(args, name)) is not None}
+    if state is not None:
+        shown = scene(state, tokenizer(state.model))
+        return replace(work_of(shown.inputs, state.dtype, state.max_new_tokens), **given)
+    length = given.setdefault("length", 512)
+    return Workload(**({"source": length, "bytes": 4, "prompt": length, "generate": 128} | given))
+
+
+def _check_used(args: argparse.Namespace, model: ModelSizes) -> None:
+    """Raise ValueError with a sentence where an option would do nothing."""
+    if args.source is not None and not model.encoder_layers:
+        raise ValueError("--source is given, but only an encoder-decoder reads one; leave it out.")
+    for name in ("past", "prompt", "generate"):
+        if model.encoder and getattr(args, name) is not None:
+            raise ValueError(
+                f"--{name} is given, but an encoder caches and generates nothing; leave it out."
+            )
 
 
 def _model(args: argparse.Namespace) -> ModelSizes:
@@ -91,15 +116,16 @@ def _model(args: argparse.Namespace) -> ModelSizes:
     if args.model is not None:
         odd = [*given, *(name for name, on in flags.items() if on)]
         if odd:
+            option = odd[0].replace("_", "-").replace("vocabulary", "vocab")
             raise ValueError(
-                f"{odd[0]} is given, but {args.model} has sizes of its own; leave one out."
+                f"--{option} is given, but {args.model} has sizes of its own; leave one out."
             )
         return sizes_of_model(args.model)
-    missing = [name for name in ("layers", "width", "heads") if name not in given]
+    missing = [f"--{name}" for name in ("layers", "width", "heads") if name not in given]
     if missing:
-        raise ValueError(
-            f"{' and '.join(missing)} must be given; or name a model that `maskscope models` lists."
-        )
+        *first, last = missing
+        needed = f"{', '.join(first)} and {last}" if first else last
+        raise ValueError(f"{needed} must be given; or name a model that `maskscope models` lists.")
     bias = not args.no_bias
     return ModelSizes(
         **given,
@@ -117,6 +143,7 @@ def as_plain(found: Cost) -> dict[str, Any]:
         values = {term.name.replace(" ", "_"): int(term.value) for term in tally.terms}
         plain[quantity.value] = values | {"total": tally.total}
     plain["facts"] = {term.name.replace(" ", "_"): term.value for term in found.facts}
+    plain["notes"] = list(found.notes)
     plain["letters"] = found.letters
     plain["formulas"] = [
         {"quantity": tally.quantity.value} | _formula(term)
@@ -149,6 +176,8 @@ def as_text(found: Cost) -> str:
     blocks.append(table(("and", "", "formula", "with numbers"), facts))
     if found.model.encoder:
         blocks.append("An encoder caches nothing and generates nothing: it reads in one pass.")
+    if found.notes:
+        blocks.append("\n".join(f"note: {note}" for note in found.notes))
     used = "".join(term.formula for t in found.tallies.values() for term in t.terms)
     used += "".join(term.formula for term in found.facts)
     words = [

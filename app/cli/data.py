@@ -38,8 +38,9 @@ def add(commands: Any) -> None:
     add("out", type=Path, metavar="OUT", help="the file; its ending says the kind")
     beside = "flow, checks or both with a comma: what is computed and written beside"
     add("--with", type=_beside, default=(), dest="beside", metavar="WHAT", help=beside)
-    of = "the column whose output the flow explains; default: as `maskscope flow`"
-    add("--position", type=whole(0), metavar="N", help=of)
+    of = "the column whose output the flow explains, from 0, pads and cache included"
+    usual = "default: as `maskscope flow`"
+    add("--position", type=whole(0), metavar="N", help=f"{of}; {usual}")
     parser.set_defaults(command=command)
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from app.cli.mask import add_shape, shaped
 from app.cli.models import is_file, model_card
-from app.cli.options import family_under
+from app.cli.options import family_under, workspace_state
 from app.cli.output import Failure, check_target, progress
-from app.cli.values import UsageError, whole
+from app.cli.values import MOST, UsageError, whole
 from app.state import FAMILY_KIND
+from app.workspaces import SUFFIX, is_workspace
 from core import paths
 from core.types import MaskKind, MaskSpec, ParityReport
 
@@ -39,7 +40,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("model", metavar="MODEL", nargs="?", help="a name that `maskscope models` lists")
+    named = f"a name that `maskscope models` lists, or a FILE{SUFFIX} of one"
+    option("model", metavar="MODEL", nargs="?", help=named)
     option("out", metavar="OUT.onnx", nargs="?", type=Path, help="the file to write")
     lossy = parser.add_mutually_exclusive_group()
     half = "half precision: half as large, less exact"
@@ -51,17 +53,23 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     option("--model", dest="of", metavar="MODEL", help="the model that --verify compares with")
     kinds = [kind.value for kind in FAMILY_KIND.values()]
     option("--fixed-mask", choices=kinds, help="build a mask of this rule in")
-    option("--length", type=whole(1), metavar="N", help="tokens of the fixed mask, pads included")
+    slots = "tokens of the fixed mask, pads included"
+    option("--length", type=whole(1, MOST), metavar="N", help=slots)
     add_shape(parser)
-    option("--source", type=whole(1), metavar="N", help="source tokens of an encoder-decoder")
+    read = "source tokens of an encoder-decoder"
+    option("--source", type=whole(1, MOST), metavar="N", help=read)
     for side in ("left", "right"):
         pads = f"pads on the {side} of the source"
-        option(f"--source-{side}-pad", type=whole(0), default=0, metavar="N", help=pads)
+        option(f"--source-{side}-pad", type=whole(0, MOST), default=0, metavar="N", help=pads)
     parser.set_defaults(command=command)
 
 
 def command(args: argparse.Namespace) -> int:
     """Export or verify; 1 where the parity fails, the files and the report are kept."""
+    for name in ("model", "of"):
+        model = getattr(args, name)
+        if model is not None and is_workspace(model):
+            setattr(args, name, workspace_state(model).model)
     if args.verify is not None:
         if args.model is not None or args.out is not None:
             raise UsageError("--verify writes no model; name the one to compare with by --model.")
@@ -147,7 +155,7 @@ def _exported(
     except ExportError as error:
         raise Failure(str(error)) from error
     made = [str(files.graph(part)) for part in _parts(model, mask)]
-    print(f"wrote {' and '.join(made)} ({dtype}), with {files.tokenizer}")
+    print(f"Wrote {' and '.join(made)} ({dtype}), with {files.tokenizer}.")
     return files
 
 

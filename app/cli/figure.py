@@ -12,10 +12,11 @@ from typing import Any
 from app.cli.figure_views import Asked, add_view, check_options, drawn
 from app.cli.models import model_card
 from app.cli.options import add_reading, tokenizer, view_state
-from app.cli.output import Failure, check_target, write_files
+from app.cli.output import Failure, check_target
 from app.cli.values import length, whole
 from app.scene import scene
 from app.workspaces import is_workspace
+from core.atomic import write_file
 from core.figure.style import PRESETS, Style, points, preset
 from core.types import HeadRef, ModelCard, Stack
 from core.types.colors import MAP_NAMES
@@ -74,8 +75,9 @@ def command(args: argparse.Namespace) -> int:
 
     figure = drawn(Asked(args, state, shown, words, replace(look, measure=measure)))
     figure = replace(figure, parameters=told | figure.parameters)
-    write_files({args.out: content(figure, suffix, args.dpi)})
+    write_file(args.out, content(figure, suffix, args.dpi))
     del application
+    print(f"Wrote {args.out}.")
     return 0
 
 

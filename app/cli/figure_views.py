@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from app import figures, training_figures
 from app.cli.check import checked
 from app.cli.compare import engines
+from app.cli.embeddings import sentences, usual_mask
 from app.cli.flow import usual_position
+from app.cli.objectives import job_of
+from app.cli.options import options_given
 from app.cli.reading import engine, request
 from app.cli.stages import query_of
 from app.cli.values import whole
 from app.pairs import PAIRS, sides
-from app.scene import Scene, document, sentence_ends
+from app.scene import Scene
 from app.sizes import sizes_of_model
 from app.state import ViewState
 from app.training_figures import CostShown
-from app.workspaces import is_workspace
 from core.figure.style import Style
 from core.run.cost import axes, cost, sweep
-from core.text.special import BOS, EOS
 from core.text.tokenizer import Tokenizer
 from core.types import (
     CompareJob,
     EmbeddingsJob,
-    Family,
     FlowJob,
     FlowMethod,
     GenerateRequest,
-    HeadRef,
     MaskKind,
     Noise,
     Objective,
-    ObjectiveJob,
     Quantity,
     RunRequest,
     Shift,
@@ -67,8 +65,9 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what is drawn; those of one view alone have no default."""
     add = parser.add_argument
     add("--view", choices=tuple(VIEWS), default="attention", help="what is drawn; attention")
-    add("--layer", type=whole(1), metavar="N", help="counted from 1; default: the first")
-    add("--head", type=whole(1), metavar="N", help="counted from 1; default: the first")
+    layer = "the layer, from 1; default: the first; with --view flow how many, as `maskscope flow`"
+    add("--layer", type=whole(1), metavar="N", help=layer)
+    add("--head", type=whole(1), metavar="N", help="the head, from 1; default: the first")
     stacks = [stack.value for stack in Stack]
     add("--stack", choices=stacks, help="of an encoder-decoder; default: decoder")
     for view, options in _OPTIONS.items():
@@ -86,11 +85,8 @@ def check_options(args: argparse.Namespace) -> None:
     needed = _NEEDED.get(args.view)
     if needed is not None and getattr(args, needed) is None:
         raise ValueError(f"--view {args.view} needs --{needed}.")
-    rest = {"past": 0, "left_pad": (0,), "right_pad": (0,), "documents": ()}
-    for name in _USELESS.get(args.view, ()):
-        if getattr(args, name) != rest.get(name):
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} is given, but --view {args.view} has no use for it.")
+    for option in options_given(args, *_USELESS.get(args.view, ())):
+        raise ValueError(f"{option} is given, but --view {args.view} has no use for it.")
 
 
 def drawn(asked: Asked) -> Figure:
@@ -128,7 +124,7 @@ def _flow(asked: Asked) -> Figure:
     given = asked.args.position
     position = usual_position(asked.scene) if given is None else given
     with engine(asked.state.model, asked.state.backend) as runs:
-        made = flow(runs, FlowJob(1, asked.run, position))
+        made = flow(runs, FlowJob(1, asked.run, position, asked.args.layer))
     method = FlowMethod(asked.args.method or FlowMethod.ROLLOUT)
     return figures.flow_of(asked.scene, made, method, asked.words, asked.look)
 
@@ -162,41 +158,22 @@ def _stages(asked: Asked) -> Figure:
 def _objectives(asked: Asked) -> Figure:
     from core.run.objectives import objective
 
-    args, state = asked.args, asked.state
-    ids, prefix = document(state, asked.words), args.prefix
-    if is_workspace(args.model) and args.objective == Objective.PREFIX.value:
-        prefix = state.prefix or None
-    job = ObjectiveJob(
-        generation=1,
-        run=replace(asked.run, head=HeadRef(Stack.DECODER)),
-        ids=ids,
-        objective=Objective(args.objective),
-        seed=args.seed or 0,
-        prefix=prefix,
-        shift=Shift(args.shift or Shift.RIGHT),
-        noise=Noise(args.noise or Noise.INFILLING),
-        stops=sentence_ends(ids, asked.words),
-    )
+    state = asked.state
+    job = job_of(asked.args, state, asked.run, asked.words)
     with engine(state.model, state.backend) as runs:
         seen = objective(runs, job)
     return training_figures.objectives_of(seen, job, asked.words, asked.look)
 
 
 def _embeddings(asked: Asked) -> Figure:
-    from core.run.embeddings import batch, embeddings, sentence_ids
+    from core.run.embeddings import embeddings
 
     state, words = asked.state, asked.words
     if asked.args.mask not in (None, MaskKind.CAUSAL.value, MaskKind.BIDIRECTIONAL.value):
         raise ValueError(
             f"mask is {asked.args.mask}, but must be causal or bidirectional for embeddings."
         )
-    generates = state.family in (Family.DECODER, Family.PREFIX)
-    kind = MaskKind.CAUSAL if generates else MaskKind.BIDIRECTIONAL
-    rows = [document(replace(state, row=row), words) for row in range(len(state.rows))]
-    texts = [[i for i in ids if i not in (BOS, EOS)] for ids in rows]
-    inputs = batch([sentence_ids(text, kind) for text in texts], kind, state.family)
-    run = replace(asked.run, inputs=inputs, head=HeadRef(Stack.DECODER), row=0)
-    job = EmbeddingsJob(1, run)
+    job = EmbeddingsJob(1, sentences(state, asked.run, words, usual_mask(state)))
     with engine(state.model, state.backend) as runs:
         seen = embeddings(runs, job)
     return training_figures.embeddings_of(seen, job, words, asked.look)
@@ -249,7 +226,8 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "position": {
             "type": whole(0),
             "metavar": "N",
-            "help": "the column whose output is explained; default: as `maskscope flow`",
+            "help": "the column whose output is explained, from 0, pads and cache included;"
+            " default: as `maskscope flow`",
         },
         "method": {
             "choices": [method.value for method in FlowMethod],
@@ -266,7 +244,8 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "query": {
             "type": whole(0),
             "metavar": "N",
-            "help": "the row that is written out, from 0; default: as `maskscope stages`",
+            "help": "the query row that is written out, from 0, pads included, after --past;"
+            " default: as `maskscope stages`",
         },
     },
     "objectives": {
@@ -303,10 +282,15 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
 
 _NEEDED = {"difference": "pair", "objectives": "objective"}
 
-_SHAPE = ("past", "left_pad", "right_pad", "window", "documents", "layer", "head", "stack")
+_HEAD = ("layer", "head", "stack")
+_SHAPE = ("past", "left_pad", "right_pad", "window", "documents", *_HEAD)
 _USELESS = {
+    "mask": ("layer", "head"),
+    "heads": ("layer", "head"),
+    "flow": ("head", "stack"),
+    "report": ("past", "left_pad", "right_pad", *_HEAD),
     "objectives": ("mask", *_SHAPE),
     "embeddings": ("row", "target", "prefix", *_SHAPE),
     "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE),
 }
-"""Options that would do nothing: these views read under a mask of their own, or under none."""
+"""Options that would do nothing: such a view shows no one head, or reads under its own mask."""

@@ -18,6 +18,7 @@ from app.scene import Scene, scene
 from core.mask.padding import last_real
 from core.text.tokenizer import MASK, Tokenizer
 from core.types import LEAST_EDGE, FlowEdges, FlowJob, FlowMethod, FlowResult, FlowStack, Stack
+from core.types.wording import counted
 
 SHOWN_EDGES = 12
 """Edges that are printed; JSON has all."""
@@ -30,6 +31,7 @@ class _Told:
     """What was found, and what is needed to write it down."""
 
     result: FlowResult
+    model: str
     scene: Scene
     words: Tokenizer
 
@@ -49,8 +51,12 @@ def add(commands: Any) -> None:
         " makes, and along which edges.",
     )
     add_reading(parser)
-    which = "the column whose output is explained, from 0, pads included; default: the last token,"
-    parser.add_argument("--position", type=whole(0), metavar="N", help=f"{which} or the [MASK]")
+    which = (
+        "the column whose output is explained, from 0, pads and cache included; default: the last"
+    )
+    parser.add_argument(
+        "--position", type=whole(0), metavar="N", help=f"{which} token, or the [MASK]"
+    )
     through = "how many layers are looked through, from the first on; default: all"
     parser.add_argument("--layer", type=whole(1), metavar="L", help=through)
     names = [method.value for method in FlowMethod]
@@ -71,10 +77,12 @@ def command(args: argparse.Namespace) -> int:
     words = tokenizer(state.model)
     shown = scene(state, words)
     token = None if args.token is None else _one_token(args.token, words)
+    if token is not None and args.json is None and args.method != FlowMethod.GRADIENT.value:
+        raise ValueError("--token says whose logit a gradient explains: add --method gradient.")
     position = usual_position(shown) if args.position is None else args.position
     with engine(state.model, state.backend) as runs:
         job = FlowJob(1, request(state, shown), position, args.layer, token)
-        told = _Told(flow(runs, job), shown, words)
+        told = _Told(flow(runs, job), state.model, shown, words)
     if args.json is not None:
         deliver(to_json(as_plain(told)), args.json)
     else:
@@ -86,7 +94,9 @@ def _one_token(text: str, words: Tokenizer) -> int:
     """The id of a text that is one token; raises ValueError with its pieces if it is not."""
     ids = words.encode(text)
     if len(ids) != 1:
-        pieces = f"{len(ids)} tokens ({', '.join(words.pieces(ids))})" if ids else "no token"
+        pieces = (
+            f"{counted(len(ids), 'token')} ({', '.join(words.pieces(ids))})" if ids else "no token"
+        )
         raise ValueError(f"token is {text!r}, but must be one token: it is {pieces}.")
     return ids[0]
 
@@ -103,19 +113,21 @@ def as_text(told: _Told, method: FlowMethod) -> str:
     """What is printed: the output in a line, the inputs of each stack, the strongest edges."""
     result, output = told.result, told.result.output
     label = told.tokens(output.stack)[output.column]
-    layers = f"{result.layer} layer{'' if result.layer == 1 else 's'}"
+    layers = counted(result.layer, "layer")
     lines = [
         f"what made column {output.column} {label!r}, through {layers}, by {method.value}"
         f" ({1000 * result.seconds:.1f} ms)"
     ]
     if method is FlowMethod.GRADIENT:
         lines.append(f"explained: the logit of {told.words.label(result.token)!r}")
-    lines += [f"note: {note}" for note in result.notes]
+    lines += [f"note: {note}" for note in result.notes_for(method)]
     for stack in result.stacks:
         name = "source" if stack is not result.stacks[-1] else "target"
         heading = [f"{name}:"] if len(result.stacks) > 1 else []
         lines += ["", *heading, _inputs(told, stack, method)]
-    return "\n".join([*lines, "", _strongest(told, method)])
+    if method is not FlowMethod.GRADIENT:
+        lines += ["", _strongest(told, method)]
+    return "\n".join(lines)
 
 
 def _inputs(told: _Told, stack: FlowStack, method: FlowMethod) -> str:
@@ -137,15 +149,15 @@ def _inputs(told: _Told, stack: FlowStack, method: FlowMethod) -> str:
 
 
 def _share(share: float, method: FlowMethod) -> str:
-    return f"{share:+8.3f}" if method is FlowMethod.GRADIENT else f"{share:.3f}"
+    return f"{share:+.3f}" if method is FlowMethod.GRADIENT else f"{share:.3f}"
 
 
 def _strongest(told: _Told, method: FlowMethod) -> str:
     """The strongest edges of attention; residual ones have no head to look at."""
     edges = told.result.edges
-    used = method if method is not FlowMethod.GRADIENT else FlowMethod.ROLLOUT
-    shares = np.nan_to_num(edges.shares(used), nan=-1.0)
-    order = [n for n in np.argsort(-shares, kind="stable") if shares[n] >= 0 and edges.head[n] >= 0]
+    shares = edges.shares(method)
+    known = ~np.isnan(shares) & (edges.head >= 0)
+    order = [n for n in np.argsort(-shares, kind="stable") if known[n]]
     rows = []
     for n in order[:SHOWN_EDGES]:
         head = edges.head_ref(int(n))
@@ -157,8 +169,10 @@ def _strongest(told: _Told, method: FlowMethod) -> str:
         )
         rows.append((f"{shares[n]:.3f}", name, query, key))
     if not rows:
+        if np.isnan(shares).any():
+            return f"What the edges of attention carry by {method.value} is not known."
         return f"No edge of attention carries {LEAST_EDGE} of the output."
-    return table((used.value, "strongest edges", "query", "reads key"), rows)
+    return table((method.value, "strongest edges", "query", "reads key"), rows)
 
 
 def as_plain(told: _Told) -> dict[str, Any]:
@@ -172,6 +186,8 @@ def as_plain(told: _Told) -> dict[str, Any]:
             plain[method.value] = [[_round(share) for share in level] for level in shares]
         stacks.append(plain)
     return {
+        "model": told.model,
+        "mask_kind": told.scene.inputs.mask.kind.value,
         "position": result.position,
         "layer": result.layer,
         "token": {"id": result.token, "token": told.words.label(result.token)},

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.cli.output import check_target, deliver, npy, to_json
-from app.cli.values import whole, whole_list
+from app.cli.values import MOST, whole, whole_list
 from core.mask.closed_form import allowed_pairs
 from core.mask.dense import dense
 from core.mask.intervals import reason_counts, row_intervals
@@ -47,21 +47,25 @@ def add_family(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Add the options that say which mask, and of which size."""
     add = parser.add_argument
     kinds = [kind.value for kind in MaskKind]
-    add("--family", choices=kinds, required=needed, help="the rule of the mask")
-    add("--length", type=whole(1), required=needed, metavar="N", help="queries, pads included")
-    add("--source", type=whole(1), metavar="N", help="keys of a cross mask")
-    add("--capacity", type=whole(1), metavar="N", help="keys with unfilled slots")
+    rule = f"the rule of the mask: {', '.join(kinds)}"
+    add("--mask", "--family", choices=kinds, required=needed, metavar="RULE", help=rule)
+    add(
+        "--length", type=whole(1, MOST), required=needed, metavar="N", help="queries, pads included"
+    )
+    add("--source", type=whole(1, MOST), metavar="N", help="keys of a cross mask")
+    add("--capacity", type=whole(1, MOST), metavar="N", help="keys with unfilled slots")
 
 
 def add_shape(parser: argparse.ArgumentParser) -> None:
     """Add the options that shape a mask, the same for every command."""
     add = parser.add_argument
-    add("--prefix", type=whole(0), metavar="N", help="real tokens of the two-way prefix")
-    add("--past", type=whole(0), default=0, metavar="N", help="keys already in the cache")
+    add("--prefix", type=whole(0, MOST), metavar="N", help="real tokens of the two-way prefix")
+    add("--past", type=whole(0, MOST), default=0, metavar="N", help="keys already in the cache")
     pads = "pads on the {} of each batch row, such as 2 or 0,2,1"
     add("--left-pad", type=whole_list, default=(0,), metavar="N,..", help=pads.format("left"))
     add("--right-pad", type=whole_list, default=(0,), metavar="N,..", help=pads.format("right"))
-    add("--window", type=whole(1), metavar="N", help="keys within reach, the query itself counted")
+    reach = "keys within reach, the query itself counted"
+    add("--window", type=whole(1, MOST), metavar="N", help=reach)
     documents = "lengths of packed documents in real tokens, such as 3,2,1"
     add("--documents", type=whole_list, default=(), metavar="N,..", help=documents)
 
@@ -79,7 +83,7 @@ def spread(
 
 def mask_spec(args: argparse.Namespace) -> MaskSpec:
     """The mask that the options of `add_family` and `add_shape` describe."""
-    return shaped(args, MaskKind(args.family), source=args.source, capacity=args.capacity)
+    return shaped(args, MaskKind(args.mask), source=args.source, capacity=args.capacity)
 
 
 def shaped(
@@ -89,7 +93,15 @@ def shaped(
     source: int | None = None,
     capacity: int | None = None,
 ) -> MaskSpec:
-    """The mask of a rule that the options of `add_shape` and ``--length`` describe."""
+    """The mask of a rule that the options of `add_shape` and ``--length`` describe.
+
+    Raises
+    ------
+    ValueError
+        with a sentence where an option cannot be, or a prefix mask has no prefix.
+    """
+    if kind is MaskKind.PREFIX and args.prefix is None:
+        raise ValueError("prefix is not given, but a prefix mask needs it: add --prefix N.")
     left, right = spread(args.left_pad, args.right_pad)
     return MaskSpec(
         kind,

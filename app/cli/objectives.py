@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from app.cli.models import add_json
-from app.cli.options import add_engine, card_of, placed, tokenizer
+from app.cli.options import add_engine, text_state, tokenizer
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
-from app.cli.reading import engine
-from app.cli.values import whole
-from app.scene import framed, sentence_ends
+from app.cli.reading import engine, request
+from app.cli.values import MOST, whole
+from app.scene import document, scene, sentence_ends
+from app.state import ViewState
+from app.workspaces import SUFFIX, is_workspace
 from core.text.tokenizer import Tokenizer
 from core.types import (
     MASK_RATE,
     HeadRef,
-    Inputs,
-    MaskKind,
-    MaskSpec,
     Noise,
     Objective,
     ObjectiveJob,
@@ -28,6 +28,7 @@ from core.types import (
     Shift,
     Stack,
 )
+from core.types.wording import a_mask, counted
 
 BAR = 20
 """Letters of the longest bar."""
@@ -52,13 +53,14 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     option = parser.add_argument
-    option("model", metavar="MODEL", help="a name that `maskscope models` lists, or a FILE.onnx")
-    option("--text", required=True, help="the plain text")
+    named = f"a name that `maskscope models` lists, a FILE.onnx, or a FILE{SUFFIX} with the text"
+    option("model", metavar="MODEL", help=named)
+    option("--text", nargs=1, help="the plain text")
     names = [one.value for one in Objective]
     option("--objective", choices=names, required=True, help="what has to be predicted")
     option("--seed", type=whole(0), default=0, metavar="N", help="of what is drawn; default: 0")
     drawn = "tokens of the prefix, <s> included; default: drawn by the seed"
-    option("--prefix", type=whole(0), metavar="P", help=drawn)
+    option("--prefix", type=whole(0, MOST), metavar="P", help=drawn)
     shifts = [one.value for one in Shift]
     bug = "how often labels are shifted: right is once; none and double are bugs to look at"
     option("--shift", choices=shifts, default=shifts[0], help=bug)
@@ -75,10 +77,10 @@ def command(args: argparse.Namespace) -> int:
 
     if args.json not in (None, STANDARD_OUTPUT):
         check_target(args.json)
-    card = card_of(args)
-    words = tokenizer(card.name)
-    job = _job(args, card.name, words)
-    with engine(card.name, args.backend) as runs:
+    state = text_state(args)
+    words = tokenizer(state.model)
+    job = job_of(args, state, request(state, scene(state, words)), words)
+    with engine(state.model, state.backend) as runs:
         seen = objective(runs, job)
     if args.json is not None:
         deliver(to_json(as_plain(job, seen, words)), args.json)
@@ -87,19 +89,22 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _job(args: argparse.Namespace, model: str, words: Tokenizer) -> ObjectiveJob:
-    ids = framed(tuple(words.encode(args.text)), words)
-    inputs = Inputs((ids,), MaskSpec(MaskKind.BIDIRECTIONAL, len(ids)))
-    head = HeadRef(Stack.DECODER)
+def job_of(
+    args: argparse.Namespace, state: ViewState, run: RunRequest, words: Tokenizer
+) -> ObjectiveJob:
+    """The objective that the options say, of the shown text of a state; None stands for usual."""
+    ids, prefix = document(state, words), args.prefix
+    if is_workspace(args.model) and args.objective == Objective.PREFIX.value:
+        prefix = state.prefix or None
     return ObjectiveJob(
         generation=1,
-        run=placed(RunRequest(1, model, inputs, head), args),
+        run=replace(run, head=HeadRef(Stack.DECODER)),
         ids=ids,
         objective=Objective(args.objective),
-        seed=args.seed,
-        prefix=args.prefix,
-        shift=Shift(args.shift),
-        noise=Noise(args.noise),
+        seed=args.seed or 0,
+        prefix=prefix,
+        shift=Shift(args.shift or Shift.RIGHT),
+        noise=Noise(args.noise or Noise.INFILLING),
         stops=sentence_ends(ids, words),
     )
 
@@ -107,14 +112,15 @@ def _job(args: argparse.Namespace, model: str, words: Tokenizer) -> ObjectiveJob
 def as_text(job: ObjectiveJob, seen: ObjectiveView, words: Tokenizer) -> str:
     """What is printed: the mean in a line, notes, then a line for each position."""
     lines = [
-        f"{job.run.model}, {seen.objective.value} under a {seen.kind.value} mask, seed {job.seed}"
+        f"{job.run.model}, {seen.objective.value} under {a_mask(seen.kind)}, seed {job.seed}"
         f" ({1000 * seen.seconds:.1f} ms)",
         seen.sentence,
         *(f"note: {note}" for note in seen.notes),
-        seen.counts,
     ]
+    if seen.objective in (Objective.MASKED, Objective.CAUSAL):
+        lines.append(seen.counts)
     if seen.prefix:
-        lines.append(f"prefix: {seen.prefix} tokens")
+        lines.append(f"prefix: {counted(seen.prefix, 'token')}")
     if len(seen.source):
         lines.append(f"source: {' '.join(words.pieces(seen.source))}")
     largest = float(np.nanmax(seen.loss)) if np.isfinite(seen.loss).any() else 1.0

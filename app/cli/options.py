@@ -16,9 +16,12 @@ from app.state import FAMILY_KIND, RowState, ViewState, initial
 from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
-from core.types import Family, MaskKind, ModelCard, RunRequest
+from core.types import Family, MaskKind, ModelCard
 
 T = TypeVar("T")
+
+_UNSET = {"past": 0, "left_pad": (0,), "right_pad": (0,), "documents": ()}
+"""What options are where they are not given; others are None."""
 
 _PACKS_NONE = "documents are given, but an encoder-decoder packs none."
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
@@ -27,6 +30,9 @@ _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 def add_reading(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
     """Add the options that say which model reads what, under which mask, and on what."""
     add_texts(parser, model_needed=model_needed)
+    kinds = [kind.value for kind in _FAMILY]
+    rule = "the rule of the mask; default: what it was trained under"
+    parser.add_argument("--mask", choices=kinds, help=rule)
     add_shape(parser)
     add_engine(parser)
 
@@ -47,10 +53,8 @@ def add_texts(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> 
     add("model", metavar="MODEL", nargs=None if model_needed else "?", help=named)
     add("--text", action="append", help="the text; once more for another batch row")
     add("--target", action="append", help="the decoder's text of an encoder-decoder, by row")
-    shown = "the batch row that is shown; default: 0"
+    shown = "the batch row that is shown, from 0; default: 0"
     add("--row", type=whole(0), metavar="N", help=shown)
-    kinds = [kind.value for kind in _FAMILY]
-    add("--mask", choices=kinds, help="the rule of the mask; default: what it was trained under")
 
 
 def view_state(args: argparse.Namespace) -> ViewState:
@@ -71,17 +75,37 @@ def view_state(args: argparse.Namespace) -> ViewState:
     return state
 
 
+def text_state(args: argparse.Namespace) -> ViewState:
+    """The state of a command that reads texts under no mask of the options, or of a workspace.
+
+    Errors as in `view_state`.
+    """
+    given: dict[str, Any] = dict.fromkeys(("target", "row", "mask", "prefix", "window")) | _UNSET
+    if is_workspace(args.model):
+        given |= vars(args)
+    return view_state(argparse.Namespace(**(vars(args) | given)))
+
+
+def options_given(args: argparse.Namespace, *names: str) -> list[str]:
+    """Those of some options that are given, as they are written."""
+    return [
+        f"--{name.replace('_', '-')}" for name in names if getattr(args, name) != _UNSET.get(name)
+    ]
+
+
 def _kept(args: argparse.Namespace) -> ViewState:
     """The state in a workspace; ValueError where an option says the same once more."""
-    rest = {"past": 0, "left_pad": (0,), "right_pad": (0,), "documents": ()}
-    for name in ("text", "target", "mask", "prefix", "window", *rest):
-        if getattr(args, name) != rest.get(name):
-            option = f"--{name.replace('_', '-')}"
-            raise ValueError(
-                f"{args.model} says what is read under which mask, so {option} cannot be given"
-                " beside it; leave it out, or name a model."
-            )
-    state = load(Path(args.model)).state
+    for option in options_given(args, "text", "target", "mask", "prefix", "window", *_UNSET):
+        raise ValueError(
+            f"{args.model} says what is read under which mask, so {option} cannot be given beside"
+            " it; leave it out, or name a model."
+        )
+    return workspace_state(args.model)
+
+
+def workspace_state(path: str) -> ViewState:
+    """The state in a workspace; ValueError with a sentence where it cannot be shown here."""
+    state = load(Path(path)).state
     check_states((state,), [model_card(state.model)], tokenizer(state.model))
     return state
 
@@ -102,20 +126,6 @@ def _described(args: argparse.Namespace) -> ViewState:
         backend=backend_of(card.name),
     )
     return _with_prefix(state, args.prefix)
-
-
-def placed(request: RunRequest, args: argparse.Namespace) -> RunRequest:
-    """A request on the device and in the number type that the options say."""
-    device, dtype = args.device or request.device, args.dtype or request.dtype
-    return replace(request, device=device, dtype=dtype)
-
-
-def card_of(args: argparse.Namespace) -> ModelCard:
-    """The card of the model; raises ValueError for an unknown one, or a backend it has not."""
-    card = model_card(args.model)
-    if args.backend == "torch" and is_file(args.model):
-        raise ValueError(f"backend is torch, but must be onnx for {args.model}.")
-    return card
 
 
 def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewState:
@@ -169,10 +179,11 @@ def family_under(card: ModelCard, mask: str | None) -> Family:
     """The family of a model under the mask of another rule; ValueError where it has no such."""
     if mask is None:
         return card.family
-    family = _FAMILY[MaskKind(mask)]
-    if (family is Family.ENCODER_DECODER) != (card.family is Family.ENCODER_DECODER):
+    family = _FAMILY.get(MaskKind(mask))
+    two_texts = card.family is Family.ENCODER_DECODER
+    if family is None or (family is Family.ENCODER_DECODER) != two_texts:
         allowed = [k.value for f, k in FAMILY_KIND.items() if f is not Family.ENCODER_DECODER]
-        if card.family is Family.ENCODER_DECODER:
+        if two_texts:
             allowed = [MaskKind.DECODER_SELF.value]
         raise ValueError(f"mask is {mask}, but must be {' or '.join(allowed)} for {card.name}.")
     return family
@@ -199,7 +210,8 @@ def _for_each(values: Sequence[T], count: int, name: str) -> list[T]:
     """A value for each of ``count`` texts; a single one stands for all."""
     if len(values) not in (1, count):
         raise ValueError(
-            f"{name} has {len(values)} values, but must have one for each of the {count} texts."
+            f"{name.replace('_', '-')} has {len(values)} values, but must have one for each of the"
+            f" {count} texts."
         )
     return list(values) * count if len(values) == 1 else list(values)
 

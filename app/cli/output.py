@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.atomic import write_file
+
 STANDARD_OUTPUT = Path("-")
 _LINE = 96
 """JSON that fits into a line of this many letters is not broken."""
+_NUMBER = re.compile(r"([+-]?\d[\d,.+]*(e[+-]?\d+)?( [A-Za-z/]+)?)?")
+"""A number with its unit, or nothing."""
 
 
 class Failure(RuntimeError):
@@ -35,30 +39,10 @@ def check_target(path: Path, *, suffix: str = "") -> None:
         raise ValueError(f"{path} must end in {suffix}, the only kind of file that is written.")
 
 
-def write_files(files: Mapping[Path, bytes]) -> None:
-    """Write all files or none: each under a temporary name first, then all are moved."""
-    for path in files:
-        check_target(path)
-    waiting: list[tuple[Path, Path]] = []
-    try:
-        for path, content in files.items():
-            if path.exists() and not path.is_file():
-                path.write_bytes(content)  # A pipe or a device stays what it is.
-                continue
-            target = Path(os.path.realpath(path))
-            waiting.append((target.with_name(f".{target.name}.{os.getpid()}.new"), target))
-            waiting[-1][0].write_bytes(content)
-        for temporary, target in waiting:
-            os.replace(temporary, target)
-    finally:
-        for temporary, _ in waiting:
-            temporary.unlink(missing_ok=True)
-
-
 def deliver(content: bytes, target: Path | None) -> None:
     """Write to a file, or to the standard output if ``target`` is None or ``-``."""
     if target is not None and target != STANDARD_OUTPUT:
-        write_files({target: content})
+        write_file(target, content)
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
@@ -124,6 +108,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     shown = []
     for column in columns:
         width = max(map(len, column))
-        numeric = all(cell[:1].isdigit() or not cell for cell in column[1:])
+        numeric = all(map(_NUMBER.fullmatch, column[1:]))
         shown.append([cell.rjust(width) if numeric else cell.ljust(width) for cell in column])
     return "\n".join("  ".join(line).rstrip() for line in zip(*shown, strict=True))

@@ -26,6 +26,7 @@ from core.mask.padding import position_ids
 from core.mask.spec import only_row
 from core.text.tokenizer import Tokenizer
 from core.types import HeadRef, HeadRequest, MaskSpec, RunRequest, RunResult, Stack
+from core.types.wording import a_mask, counted
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
@@ -208,9 +209,9 @@ def in_words(found: list[dict[str, Any]], count: int = 5) -> str:
 def as_table(reading: Reading, words: Tokenizer) -> str:
     """What is printed: the mask in a line, then a line for each query row."""
     spec, result = reading.spec, reading.result
-    size = f"{spec.length} x {spec.keys}, {allowed_pairs(spec)} pairs"
+    size = f"{spec.length} x {spec.keys}, {counted(allowed_pairs(spec), 'pair')}"
     lines = [
-        f"{result.model} under a {spec.kind.value} mask ({size}) on {result.device},"
+        f"{result.model} under {a_mask(spec.kind)} ({size}) on {result.device},"
         f" {result.dtype}, {1000 * result.seconds:.1f} ms"
     ]
     if result.note:
@@ -220,8 +221,8 @@ def as_table(reading: Reading, words: Tokenizer) -> str:
         lines.append(f"source: {' '.join(words.pieces(source))}")
     if result.cache_difference is not None:
         lines.append(
-            f"cache: {spec.past} keys, {result.cache_bytes / 1024:.1f} KiB; largest difference to"
-            f" the uncached run {result.cache_difference:.1e}"
+            f"cache: {counted(spec.past, 'key')}, {result.cache_bytes / 1024:.1f} KiB; largest"
+            f" difference to the uncached run {result.cache_difference:.1e}"
         )
     heading = "likeliest next tokens" if spec.kind.is_causal else "likeliest tokens here"
     reads = row_intervals(spec).dense().sum(axis=1)

@@ -8,8 +8,9 @@ from typing import Any
 
 from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, view_state
-from app.cli.output import STANDARD_OUTPUT, check_target, deliver, npz, to_json, write_files
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, npz, to_json
 from app.cli.reading import as_arrays, as_plain, as_table, engine, read
+from core.atomic import write_files
 
 
 def add(commands: Any) -> None:

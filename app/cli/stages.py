@@ -36,12 +36,13 @@ def add(commands: Any) -> None:
     )
     add_reading(parser, model_needed=False)
     add = parser.add_argument
-    add("--layer", type=whole(1), default=1, metavar="N", help="the layer, from 1; default: 1")
-    add("--head", type=whole(1), default=1, metavar="N", help="the head, from 1; default: 1")
+    add("--layer", type=whole(1), metavar="N", help="the layer, from 1; default: the first")
+    add("--head", type=whole(1), metavar="N", help="the head, from 1; default: the first")
     names = [stack.value for stack in Stack]
     add("--stack", choices=names, help="the stack of an encoder-decoder; default: the decoder")
-    where = "the query row, from 0, counted after --past; default: the last token, or the [MASK]"
-    add("--query", type=whole(0), metavar="N", help=where)
+    where = "the query row, from 0, pads included, counted after --past"
+    usual = "default: the last token, or the [MASK]"
+    add("--query", type=whole(0), metavar="N", help=f"{where}; {usual}")
     add("--example", action="store_true", help="three keys and two features, without a model")
     add_json(parser)
     parser.set_defaults(command=command)
@@ -55,10 +56,11 @@ def command(args: argparse.Namespace) -> int:
         if args.model is not None:
             raise ValueError(f"{args.model} is given, but the example takes no model.")
         found, keys, query, lines = example(), EXAMPLE_KEYS, 0, [EXAMPLE_WORDS]
+        place: dict[str, Any] = dict.fromkeys(("model", "mask_kind", "stack", "layer", "head"))
     else:
-        found, keys, query, lines = _of_a_model(args)
+        found, keys, query, lines, place = _of_a_model(args)
     if args.json is not None:
-        deliver(to_json(as_plain(found, keys, query)), args.json)
+        deliver(to_json(place | as_plain(found, keys, query)), args.json)
         return 0
     steps = found.equation(query, keys)
     width = max(len(name) for name, _ in steps)
@@ -68,7 +70,10 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int, list[str]]:
+def _of_a_model(
+    args: argparse.Namespace,
+) -> tuple[Stages, tuple[str, ...], int, list[str], dict[str, Any]]:
+    """The steps, keys, the query that is asked about, a title, and where the head is."""
     if args.model is None:
         raise ValueError("MODEL and --text must be given, or --example alone.")
     state = view_state(args)
@@ -80,16 +85,25 @@ def _of_a_model(args: argparse.Namespace) -> tuple[Stages, tuple[str, ...], int,
         raise ValueError(f"stack is {stack.value}, but must be {there} for {state.model}.")
     spec = shown.masks[stack]
     query = query_of(args, shown, stack)
-    head = HeadRef(stack, args.layer - 1, args.head - 1)
+    own = state.head if stack is state.stack else HeadRef(stack)
+    layer, number = args.layer or own.layer + 1, args.head or own.head + 1
+    head = HeadRef(stack, layer - 1, number - 1)
     with engine(state.model, state.backend) as runs:
         found = stages(runs, StagesJob(1, request(state, shown), head))
     keys = tuple(words.pieces(shown.key_ids[stack]))
     token = words.label(shown.query_ids[stack][query])
     title = (
-        f"{state.model}, {stack.value} layer {args.layer}, head {args.head}:"
+        f"{state.model}, {stack.value} layer {layer}, head {number}:"
         f" query {spec.past + query} {token!r}"
     )
-    return found, keys, query, [title]
+    place = {
+        "model": state.model,
+        "mask_kind": spec.kind.value,
+        "stack": stack.value,
+        "layer": layer,
+        "head": number,
+    }
+    return found, keys, query, [title], place
 
 
 def query_of(args: argparse.Namespace, shown: Scene, stack: Stack) -> int:
@@ -110,12 +124,8 @@ def _usual(shown: Scene, stack: Stack) -> int:
 
 
 def as_plain(found: Stages, keys: tuple[str, ...], query: int) -> dict[str, Any]:
-    """The content of a JSON file; a closed cell of ``masked`` is null, layer and head from 1."""
-    head = found.head
+    """The content of a JSON file but for the place; a closed cell of ``masked`` is null."""
     return {
-        "stack": head.stack.value,
-        "layer": head.layer + 1,
-        "head": head.head + 1,
         "query": query,
         "keys": list(keys),
         "head_width": found.width,

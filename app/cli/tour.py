@@ -15,13 +15,15 @@ from app.cli.libraries import has_display
 from app.cli.mask import rows_text
 from app.cli.models import model_names
 from app.cli.options import tokenizer
-from app.cli.output import npz, to_json, write_files
+from app.cli.output import npz, to_json
 from app.cli.reading import Reading, as_arrays, as_plain, engine, read
 from app.state import DEFAULT_MODEL, initial
+from core.atomic import write_files
 from core.mask.closed_form import allowed_pairs
 from core.paths import ASSETS
 from core.text.tokenizer import Tokenizer
 from core.types import Family
+from core.types.wording import counted
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
@@ -62,11 +64,11 @@ def command(args: argparse.Namespace) -> int:
     words = tokenizer()
     with engine() as runs:
         visits = [_visit(runs, family, words) for family in Family]
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     stops = []
     for stop, files in visits:
         target = folder / stop.family.value
-        target.mkdir(exist_ok=True)
+        _make(target)
         write_files({target / name: content for name, content in files.items()})
         stop.files += files
         if not args.no_screenshots:
@@ -79,6 +81,13 @@ def command(args: argparse.Namespace) -> int:
             print(f"maskscope: no picture of {stop.family.value}: {stop.trouble}", file=sys.stderr)
     print(f"The results are in {folder}; begin with {folder / 'summary.md'}.")
     return 1 if any(stop.trouble for stop in stops) else 0
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{folder} cannot be made: {error.strerror}.") from error
 
 
 def _visit(engine: Runs, family: Family, words: Tokenizer) -> tuple[Stop, dict[str, bytes]]:
@@ -143,7 +152,11 @@ def _photograph(stop: Stop, target: Path) -> None:
         stop.files.append(target.name)
         return
     told = done.stderr.strip().splitlines()
-    stop.trouble = told[-1] if told else f"the window ended with exit code {done.returncode}"
+    stop.trouble = (
+        told[-1].removeprefix("maskscope: ")
+        if told
+        else f"the window ended with exit code {done.returncode}"
+    )
 
 
 def _data(stops: list[Stop]) -> bytes:
@@ -171,7 +184,7 @@ def _report(stops: list[Stop]) -> bytes:
         ]
         lines += [
             f"- {mask['kind']} mask: {mask['queries']} x {mask['keys']},"
-            f" {mask['allowed_pairs']} pairs may read"
+            f" {counted(mask['allowed_pairs'], 'pair')} may read"
             for mask in facts["masks"].values()
         ]
         lines += [f"- no picture: {stop.trouble}"] if stop.trouble else []

@@ -8,7 +8,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.instruments.base import Instrument, View
-from app.sizes import sizes_of_model
+from app.sizes import sizes_of_model, work_of
 from core.run.cost import axes, cost, sweep
 from core.types import Cost as Found
 from core.types import CostCurves, Measured, MeasureJob, ModelSizes, Quantity, Workload
@@ -54,7 +54,8 @@ class Cost(Instrument):
         if self._is_own:
             return
         try:
-            sizes = sizes_of_model(view.request.model), work_of(view)
+            load = work_of(view.request.inputs, view.state.dtype, GENERATED)
+            sizes = sizes_of_model(view.request.model), load
         except ValueError as error:
             self._plot.set_sentence(str(error))
             return
@@ -121,18 +122,3 @@ class Cost(Instrument):
         self._is_own, self._shown = False, None
         if self._view is not None:
             self.look(self._view)
-
-
-def work_of(view: View) -> Workload:
-    """The work of the run on screen, and a generation that goes on from its text."""
-    inputs, state = view.request.inputs, view.state
-    spec = inputs.mask
-    return Workload(
-        length=spec.length,
-        past=spec.past,
-        batch=spec.rows,
-        source=spec.filled if inputs.source_mask is None else inputs.source_mask.length,
-        bytes=4 if state.dtype == "float32" else 2,
-        prompt=spec.filled,
-        generate=GENERATED,
-    )

@@ -10,7 +10,7 @@ from core.run.arrays import Arrays, Floats
 from core.run.cancel import CancelToken
 from core.run.rollout import Evidence
 from core.run.walls import Key
-from core.types import Stack
+from core.types import FlowMethod, Stack
 
 NO_GRADIENT = "ONNX Runtime computes no gradient: choose torch to see gradient × input."
 NO_VALUES = (
@@ -50,7 +50,8 @@ def evidence(
         patterns=patterns,
         norms=_norms(state, model.config.layers, top),
         token=int(chunk.logits[0, 0].argmax()) if token is None else token,
-        notes=(NO_GRADIENT, NO_VALUES) if hidden else (NO_GRADIENT,),
+        notes={NO_GRADIENT: FlowMethod.GRADIENT}
+        | ({NO_VALUES: FlowMethod.VALUE_NORM} if hidden else {}),
     )
 
 

@@ -77,6 +77,7 @@ def flow(
         stacks=tuple(stacks),
         edges=edges,
         notes=(*found.notes, *_notes(inputs, job)),
+        about=found.notes,
         seconds=time.perf_counter() - started,
     )
 

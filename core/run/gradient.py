@@ -21,7 +21,7 @@ from core.run.capture import Capture
 from core.run.rollout import Evidence
 from core.run.step import Tensors
 from core.run.walls import Key
-from core.types import Stack
+from core.types import FlowMethod, Stack
 
 _EARLY = (
     "The gradient is that of the logit as it is read after layer {} of {}, through the last norm"
@@ -112,7 +112,7 @@ def evidence(
         norms=norms | _norms(top, cache.own),
         token=token,
         gradients=gradient_times_input(logit, climbed),
-        notes=() if depth == last else (_EARLY.format(depth, last),),
+        notes={} if depth == last else {_EARLY.format(depth, last): FlowMethod.GRADIENT},
     )
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.run.walls import Key
-from core.types import Stack
+from core.types import FlowMethod, Stack
 
 Values = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Evidence:
         cannot be had are absent.
     token : the token that is explained.
     gradients : float32 ``[levels, S]`` of each stack, signed; empty where there are none.
-    notes : sentences about what could not be had.
+    notes : sentences about what could not be had, with the method that each is about.
     """
 
     depth: dict[Stack, int]
@@ -47,7 +47,7 @@ class Evidence:
     norms: dict[Key, NDArray[np.float32]]
     token: int
     gradients: dict[Stack, NDArray[np.float32]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: dict[str, FlowMethod] = field(default_factory=dict)
 
     @property
     def top(self) -> Stack:

@@ -8,6 +8,7 @@ from enum import Enum
 from core.types.jobs import Job
 from core.types.messages import RunRequest
 from core.types.models import Stack
+from core.types.wording import counted
 
 
 class Verdict(str, Enum):
@@ -73,7 +74,7 @@ class CheckReport:
     def sentence(self) -> str:
         """The report in a line."""
         count = {v: sum(check.verdict is v for check in self.checks) for v in Verdict}
-        line = f"{count[Verdict.PASS]} checks passed, {count[Verdict.FAIL]} failed"
+        line = f"{counted(count[Verdict.PASS], 'check')} passed, {count[Verdict.FAIL]} failed"
         refused = count[Verdict.REFUSED]
         return line + (f", {refused} cannot be shown here" if refused else "")
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.types.jobs import Job
 from core.types.masks import require
 from core.types.messages import RunRequest
+from core.types.wording import counted
 
 MOST = 10**12
 """The largest size of anything that is asked about."""
@@ -90,14 +91,16 @@ class ModelSizes:
             _sized(name, getattr(self, name), 0)
         if not self.head_width and self.width % self.heads:
             raise ValueError(
-                f"width is {self.width}, but must be a multiple of heads={self.heads}, unless the"
-                " width of a head is given."
+                f"width is {self.width}, but must be a multiple of the {self.heads} heads, unless"
+                " the width of a head is given."
             )
         if self.kv_heads and self.heads % self.kv_heads:
-            raise ValueError(f"kv_heads is {self.kv_heads}, but must divide heads={self.heads}.")
+            raise ValueError(
+                f"kv-heads is {self.kv_heads}, but must divide the {self.heads} heads."
+            )
         if self.encoder and self.encoder_layers:
             raise ValueError(
-                f"encoder_layers is {self.encoder_layers}, but must be 0 for an encoder alone: its"
+                f"encoder-layers is {self.encoder_layers}, but must be 0 for an encoder alone: its"
                 " layers are the only ones there are."
             )
 
@@ -233,6 +236,22 @@ class Cost:
     tallies: dict[Quantity, Tally]
     facts: tuple[Term, ...]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about what has more tokens than the model has learned positions."""
+        load, most = self.load, self.model.positions
+        tokens = {"pass": load.past + load.length}
+        if self.model.encoder_layers:
+            tokens["source"] = load.source
+        if not self.model.encoder:
+            tokens["generation"] = load.prompt + load.generate
+        return tuple(
+            f"The {what} comes to {counted(count, 'token')}, but the model has {most:,} positions:"
+            " this is worked out, and cannot be run."
+            for what, count in tokens.items()
+            if 0 < most < count
+        )
+
 
 @dataclass(frozen=True)
 class CostCurves:
@@ -298,9 +317,8 @@ class Measured:
 
     def sentence(self) -> str:
         """What was measured, in a line."""
-        plural = "" if self.threads == 1 else "s"
-        cores = f", {self.threads} thread{plural}" if self.device == "cpu" else ""
-        rows = f"{self.batch} row{'' if self.batch == 1 else 's'}"
+        cores = f", {counted(self.threads, 'thread')}" if self.device == "cpu" else ""
+        rows = counted(self.batch, "row")
         return (
             f"{self.model} on {self.engine}, {self.device}{cores}, {self.dtype}, {rows}, best of"
             f" {self.repeats}"

@@ -11,6 +11,7 @@ from core.types.checks import CheckReport
 from core.types.flow import FlowResult
 from core.types.jobs import Job
 from core.types.messages import RunRequest
+from core.types.wording import counted
 
 
 @dataclass(frozen=True)
@@ -87,4 +88,4 @@ class Written:
 
     def sentence(self) -> str:
         """What a user is told."""
-        return f"Wrote {len(self.names)} arrays to {self.path}."
+        return f"Wrote {counted(len(self.names), 'array')} to {self.path}."

@@ -148,7 +148,8 @@ class FlowResult:
 
     ``layer`` is how many layers were looked through, ``token`` the token whose logit the gradient
     explains; ``stacks`` are in the order source, target, so that the last one makes the output;
-    ``notes`` are sentences about what could not be computed, or must be known to read the rest.
+    ``notes`` are sentences about what could not be computed, or must be known to read the rest;
+    ``about`` has those that matter to one method alone.
     """
 
     generation: int
@@ -159,6 +160,11 @@ class FlowResult:
     edges: FlowEdges
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    about: dict[str, FlowMethod] = field(default_factory=dict)
+
+    def notes_for(self, method: FlowMethod) -> tuple[str, ...]:
+        """The notes that matter to the shares of a method."""
+        return tuple(note for note in self.notes if self.about.get(note, method) is method)
 
     @property
     def output(self) -> FlowNode:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.types.jobs import Job
 from core.types.masks import MaskKind
 from core.types.messages import RunRequest
+from core.types.wording import counted
 
 MASK_RATE = 0.15
 """The share of the text that masked language modelling selects (Devlin et al. 2019)."""
@@ -145,9 +146,9 @@ class ObjectiveView:
                 "No position carries loss, so the mean is undefined: draw again, or take a longer"
                 " text."
             )
-        places = f"{count} position{'' if count == 1 else 's'}"
+        places = counted(count, "position")
         if self.mean is None:
-            return f"{places} carry loss; no loss was computed."
+            return f"{places} {'carries' if count == 1 else 'carry'} loss; no loss was computed."
         total = float(self.loss[self.loss_mask].sum(dtype=np.float64))
         return f"mean loss {total:.2f} nats / {places} = {self.mean:.3f} nats"
 
@@ -157,6 +158,6 @@ class ObjectiveView:
         causal, masked = self.tokens - 1, MASK_RATE * self.selectable
         more = f", {causal / masked:.2f} times as many" if masked else ""
         return (
-            f"Of {self.tokens} tokens, masking selects {masked:.1f} on average; the next token is"
-            f" predicted at {causal}{more}."
+            f"Of {counted(self.tokens, 'token')}, masking selects {masked:.2f} on average; the"
+            f" next token is predicted at {causal}{more}."
         )

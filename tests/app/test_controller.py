@@ -174,7 +174,7 @@ def test_impossible_documents_get_a_sentence_and_the_last_good_mask_stays(desk: 
     before = desk.controller.state
     desk.window.form.knobs_changed.emit(MaskKnobs(prefix=6, documents=(2, 2)))
     assert desk.controller.state == before
-    assert "documents is (2, 2), but must be lengths that add up to 20" in (
+    assert "documents is 2,2, but must be lengths that add up to 20" in (
         desk.window.form.error.text()
     )
     assert len(desk.client.asked) == 1

@@ -127,6 +127,17 @@ def test_faults_need_torch(name: str) -> None:
     assert "choose torch" in refused(name, run(backend="onnx"))
 
 
+def test_what_a_cache_lacks_is_named() -> None:
+    assert "follows the prefix" in refused("cache", run(P, prefix=6))
+    one = replace(run(), inputs=Inputs((IDS[:1],), MaskSpec(C, 1)))
+    assert refused("cache", one).startswith("The text is a single token")
+    body = MaskSpec(MaskKind.DECODER_SELF, 1)
+    cross = MaskSpec(MaskKind.CROSS, 1, source=6)
+    source = MaskSpec(MaskKind.ENCODER_SELF, 6)
+    both = replace(two_texts(), inputs=Inputs((IDS[:1],), body, (IDS,), source, cross))
+    assert refused("cache", both).startswith("The target is a single token")
+
+
 def test_a_first_part_is_cached() -> None:
     for asked, past in (
         (run(past=2), 2),

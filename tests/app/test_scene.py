@@ -82,7 +82,7 @@ def test_an_encoder_decoder_has_three_masks_and_the_cross_mask_closes_source_pad
         ({"past": 99}, "past is 99, but must be between 0 and"),
         ({"prefix": 99}, "prefix is 99, but must be between 0 and"),
         ({"window": 0}, "window is 0, but must be 1 or more"),
-        ({"documents": (2, 2)}, "documents is (2, 2), but must be lengths that add up to"),
+        ({"documents": (2, 2)}, "documents is 2,2, but must be lengths that add up to"),
     ],
 )
 def test_a_knob_that_cannot_be_is_refused_with_a_sentence(

@@ -74,7 +74,7 @@ def test_a_field_asks_and_a_number_that_cannot_be_is_told(qtbot: QtBot, view: Co
     view.question_changed.connect(asked_again.append)
     view.form.fields["heads"].setValue(15)
     assert asked_again == []
-    assert "width is 1024, but must be a multiple of heads=15" in view.said.text()
+    assert "width is 1024, but must be a multiple of the 15 heads" in view.said.text()
     assert load.length == 2048
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from core.run.checks.bench import Bench, Pair, refused, shown, spread
 from core.run.checks.parting import difference
 from core.types import Check, Family, MaskKind, Verdict
+from core.types.wording import counted
 
 PADS = 3
 MOST_OFFSETS = 64
@@ -81,10 +82,10 @@ def cache(bench: Bench) -> Check:
         for what, stops in ways
         for row in (0, 1)
     ]
-    count = f"all {len(offsets)}" if len(offsets) == width - first else f"{len(offsets)}"
-    told = (
-        f"{count} cache offsets, token by token and chunks of {_CHUNK} give what one piece gives."
-    )
+    count = counted(len(offsets), "cache offset")
+    if len(offsets) == width - first > 1:
+        count = f"All {count}"
+    told = f"{count}, token by token and chunks of {_CHUNK} give what one piece gives."
     return bench.agree(name, pairs, told)
 
 

@@ -12,6 +12,7 @@ from core.run.checks.bench import Bench, refused
 from core.run.checks.subject import Subject, Text
 from core.run.prompt import one_row
 from core.types import Check, CheckReport, Inputs, MaskSpec, Verdict
+from core.types.wording import counted
 
 CHECKS: dict[str, Callable[[Bench], Check]] = {
     "weights": mask_checks.attention,
@@ -64,7 +65,8 @@ def check(
 
 def _one(bench: Bench, name: str) -> Check:
     if bench.text.length < SHORTEST:
-        sentence = f"{bench.text.length} tokens cannot show anything: {SHORTEST} or more can."
+        length = counted(bench.text.length, "token")
+        sentence = f"{length} cannot show anything: {SHORTEST} or more can."
         return refused(name, sentence)
     found = CHECKS[name](bench)
     if found.verdict is Verdict.FAIL and bench.subject.blind_to_weights:
@@ -77,7 +79,7 @@ _LATER = "Weights of an exported graph are not seen: the fault may be in the lay
 
 def in_words(spec: MaskSpec) -> str:
     """A mask in a line."""
-    parts = [f"{spec.kind.value} mask, {spec.length} tokens"]
+    parts = [f"{spec.kind.value} mask, {counted(spec.length, 'token')}"]
     if spec.prefix:
         parts.append(f"prefix {spec.prefix}")
     if spec.window is not None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from core.export import backend_runs
@@ -16,7 +17,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_of_a_mask(maskscope):
-    outcome = maskscope("backends", "--family", "causal", "--length", "4", "--left-pad", "2")
+    outcome = maskscope("backends", "--mask", "causal", "--length", "4", "--left-pad", "2")
     assert (outcome.code, outcome.err) == (0, "")
     first, _, header, *lines, _, last = outcome.out.splitlines()
     assert first == "causal mask (4 x 4, 3 pairs)"
@@ -28,7 +29,7 @@ def test_a_table_of_a_mask(maskscope):
 
 
 def test_a_backend_that_is_not_for_a_mask_has_no_numbers(maskscope):
-    outcome = maskscope("backends", "--family", "cross", "--length", "2", "--source", "3")
+    outcome = maskscope("backends", "--mask", "cross", "--length", "2", "--source", "3")
     (line,) = (line for line in outcome.out.splitlines() if line.startswith("SDPA, is_causal"))
     assert line.split("  ")[-1].strip().startswith("is not for this mask: ")
     assert not any(letter.isdigit() for letter in line)
@@ -52,8 +53,15 @@ def test_the_mask_under_which_a_model_reads(maskscope, tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("models")
+def test_the_mask_under_which_a_model_reads_can_be_chosen(maskscope):
+    words = ("prefix", "--text", "A cat", "--mask", "causal", "--json")
+    plain = json.loads(maskscope("backends", *words).out)
+    assert (plain["mask_kind"], plain["mask"]) == ("causal", np.tri(3, dtype=int).tolist())
+
+
 def test_json_of_a_chunk_after_a_cache(maskscope):
-    words = ("--family", "causal", "--length", "2", "--past", "2", "--seed", "3")
+    words = ("--mask", "causal", "--length", "2", "--past", "2", "--seed", "3")
     plain = json.loads(maskscope("backends", *words, "--json").out)
     assert plain["mask"] == [[1, 1, 1, 0], [1, 1, 1, 1]]
     assert (plain["past"], plain["seed"]) == (2, 3)
@@ -63,7 +71,7 @@ def test_json_of_a_chunk_after_a_cache(maskscope):
     assert found["SDPA, is_causal"].startswith("queries 2 to 3 differ: the triangle is aligned")
 
 
-NEEDS = "needs --family and --length, or MODEL and --text, or a workspace; not both"
+NEEDS = "needs --mask and --length, or MODEL and --text, or a workspace; not both"
 
 
 @pytest.mark.usefixtures("models")
@@ -71,15 +79,16 @@ NEEDS = "needs --family and --length, or MODEL and --text, or a workspace; not b
     ("words", "told"),
     [
         ((), NEEDS),
-        (("--family", "causal"), NEEDS),
+        (("decoder", "--text", "A", "--mask", "cross"), "mask is cross, but must be"),
+        (("--mask", "causal"), NEEDS),
         (("decoder",), NEEDS),
         (("decoder", "--text", "A", "--length", "3"), NEEDS),
-        (("--family", "causal", "--length", "3", "--text", "A"), NEEDS),
+        (("--mask", "causal", "--length", "3", "--text", "A"), NEEDS),
         (("nobody", "--text", "A"), "There is no model 'nobody'"),
-        (("--family", "causal", "--length", "3", "--row", "1"), "row is 1, but must be between"),
-        (("--family", "causal", "--length", "3", "--prefix", "1"), "prefix is 1"),
-        (("--family", "causal", "--length", "2000"), "has 4,000,000 cells (2000 x 2000)"),
-        (("--family", "causal", "--length", "2", "--json", "no/a.json"), "there is no folder no"),
+        (("--mask", "causal", "--length", "3", "--row", "1"), "row is 1, but must be between"),
+        (("--mask", "causal", "--length", "3", "--prefix", "1"), "prefix is 1"),
+        (("--mask", "causal", "--length", "2000"), "has 4,000,000 cells (2000 x 2000)"),
+        (("--mask", "causal", "--length", "2", "--json", "no/a.json"), "there is no folder no"),
     ],
 )
 def test_bad_input_gets_a_sentence(refused, words, told):

@@ -41,6 +41,19 @@ def test_without_a_text_a_sample_is_read(maskscope):
     assert "decoder-self mask" in outcome.out
 
 
+def test_a_text_too_short_to_check_is_said_to_be(maskscope):
+    outcome = maskscope("check", "decoder", "--text", "", "--only", "weights")
+    first, _, header, line = outcome.out.splitlines()
+    assert first.endswith("causal mask, 1 token: 0 checks passed, 0 failed, 1 cannot be shown here")
+    assert header.index("what was found") == line.index("1 token cannot show anything")
+
+
+def test_all_offsets_are_told_in_a_sentence(maskscope):
+    outcome = maskscope("check", "decoder", "--text", "The cat sat", "--only", "cache", "--json")
+    (cache,) = json.loads(outcome.out)["checks"]
+    assert cache["sentence"].startswith("All ")
+
+
 @pytest.mark.usefixtures("leaky")
 def test_a_leak_fails_with_its_place_and_the_exit_code_says_so(maskscope):
     outcome = maskscope("check", "decoder", *TEXT, "--json")
@@ -65,6 +78,9 @@ def test_the_mask_of_the_options_is_the_one_that_is_checked(maskscope):
         (("--only", "colour"), "There is no check 'colour', only weights, boundary"),
         (("--json", "missing/report.json"), "there is no folder"),
         (("--prefix", "3"), "prefix is 3"),
+        (("--past", "2"), "--past is given, but checks vary pads and cache themselves"),
+        (("--left-pad", "1"), "--left-pad is given"),
+        (("--right-pad", "0,1"), "--right-pad is given"),
     ],
 )
 def test_bad_input_gets_a_sentence(refused, words, said):

@@ -152,7 +152,7 @@ def test_a_fixed_mask_and_half_precision(maskscope, tmp_path):
     words = ("--fixed-mask", "prefix", "--length", "6", "--prefix", "3", "--fp16")
     outcome = maskscope("export", "prefix", "a.onnx", *words)
     assert outcome.code == 0, outcome
-    assert outcome.out.startswith("wrote a.onnx (float16), with a.tokenizer.json\nparity PASS")
+    assert outcome.out.startswith("Wrote a.onnx (float16), with a.tokenizer.json.\nparity PASS")
     again = maskscope("run", "a.onnx", *TEXT)
     assert again.code == 2
     assert "has its mask built in" in again.err
@@ -166,7 +166,7 @@ def test_the_fixed_masks_of_an_encoder_decoder(maskscope, tmp_path):
     outcome = maskscope(*PAIR, "--source-right-pad", "2", "--left-pad", "1", "--window", "3")
     assert outcome.code == 0, outcome
     assert outcome.out.startswith(
-        "wrote a.onnx (float32), with a.tokenizer.json\nparity PASS in 20"
+        "Wrote a.onnx (float32), with a.tokenizer.json.\nparity PASS in 20"
     )
     assert not list(tmp_path.glob("a.*coder.onnx"))
     header = read_header(tmp_path / "a.onnx")
@@ -209,6 +209,10 @@ def test_no_verify_writes_no_report(maskscope, tmp_path):
         (("export", "decoder", "a.onnx", "--window", "2"), "which is not given"),
         (("export", "decoder", "a.onnx", "--fixed-mask", "causal"), "needs --length"),
         (
+            ("export", "prefix", "a.onnx", "--fixed-mask", "prefix", "--length", "8"),
+            "prefix is not given, but a prefix mask needs it: add --prefix N.",
+        ),
+        (
             ("export", "encdec", "a.onnx", "--fixed-mask", "causal", "--length", "3"),
             "mask is causal, but must be decoder-self for encdec",
         ),
@@ -218,7 +222,7 @@ def test_no_verify_writes_no_report(maskscope, tmp_path):
         ),
         (PAIR[:7], "of an encoder-decoder needs --source, its tokens"),
         ((*PAIR, "--documents", "3"), "an encoder-decoder packs none"),
-        ((*PAIR, "--source-left-pad", "9"), "left_pad is 9, but must be between 0 and 4"),
+        ((*PAIR, "--source-left-pad", "9"), "left-pad is 9, but must be between 0 and 4"),
         (("export", "encdec", "a.onnx", "--source", "3"), "with a --fixed-mask reads"),
         (("export", "encdec", "a.onnx", "--source-left-pad", "1"), "with a --fixed-mask reads"),
         (

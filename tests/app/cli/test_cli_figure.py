@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QImage
 
-from app.cli import output
 from app.cli.figure_views import VIEWS
 
 pytestmark = pytest.mark.usefixtures("models", "qapp")
@@ -37,7 +36,7 @@ def parameters(path) -> dict[str, str]:
 def test_every_view_in_every_kind_of_file(maskscope, tmp_path, view, suffix):
     name = f"a.{suffix}"
     outcome = maskscope("figure", "decoder", "--view", view, *OF_A_VIEW.get(view, READ), name)
-    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert (outcome.code, outcome.out, outcome.err) == (0, f"Wrote {name}.\n", "")
     start = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[suffix]
     content = (tmp_path / name).read_bytes()
     assert content.startswith(start)
@@ -90,6 +89,16 @@ def test_flow_is_that_of_the_position_and_the_method(maskscope, tmp_path):
     assert maskscope(*words, "--position", "2", "--method", "value-norm", "b.svg").code == 0
     told = parameters(tmp_path / "b.svg")
     assert (told["output"], told["shares"]) == ("column 2", "value-norm")
+
+
+def test_flow_looks_through_as_many_layers_as_it_is_told(maskscope, tmp_path):
+    words = ("figure", "decoder", "--text", TEXT, "--view", "flow")
+    for name, layer in (("all", ()), ("two", ("--layer", "2")), ("one", ("--layer", "1"))):
+        assert maskscope(*words, *layer, f"{name}.svg").code == 0
+    whole, two, one = ((tmp_path / f"{name}.svg").read_bytes() for name in ("all", "two", "one"))
+    assert whole == two != one
+    assert "L2" in texts(tmp_path / "two.svg")
+    assert "L2" not in texts(tmp_path / "one.svg")
 
 
 def test_a_report_is_what_the_checks_say(maskscope, tmp_path):
@@ -208,7 +217,7 @@ def test_the_look_can_be_chosen(maskscope, tmp_path):
         (("--layer", "3", "a.svg"), "layer is 3, but must be between 1 and 2."),
         (("--head", "9", "a.svg"), "head is 9, but must be between 1 and 2."),
         (("--layer", "0", "a.svg"), "--layer: '0' is not a whole number of 1 or more"),
-        (("--dpi", "20", "a.png"), "--dpi: '20' is not a whole number from 72 to 1200"),
+        (("--dpi", "20", "a.png"), "--dpi: '20' is not a whole number from 72 to 1,200"),
         (("--width", "wide", "a.svg"), "'wide' is not a length such as 3.5in"),
         (("--width", "1mm", "a.svg"), "width is 2.835 pt (1 mm), but must be between 36"),
         (("--height", "13mm", "a.svg"), "this figure needs at least"),
@@ -230,6 +239,13 @@ def test_the_look_can_be_chosen(maskscope, tmp_path):
             ("--view", "objectives", "--objective", "clm", "--left-pad", "2", "a.svg"),
             "--left-pad is given, but --view objectives has no use for it",
         ),
+        (("--view", "mask", "--layer", "1", "a.svg"), "--layer is given, but --view mask has no"),
+        (("--view", "heads", "--head", "1", "a.svg"), "--head is given, but --view heads has no"),
+        (("--view", "flow", "--head", "1", "a.svg"), "--head is given, but --view flow has no"),
+        (("--view", "flow", "--layer", "3", "a.svg"), "layer is 3, but must be between 1 and 2"),
+        (("--view", "report", "--stack", "decoder", "a.svg"), "--stack is given, but --view"),
+        (("--view", "report", "--past", "1", "a.svg"), "--past is given, but --view report"),
+        (("--width", "-3in", "a.svg"), "--width: a value is missing; one that begins with -"),
         (("--view", "embeddings", "a.svg"), "There is 1 sentence"),
         (("--view", "cost", "a.svg"), "--text is given, but --view cost has no use for it"),
     ],
@@ -270,9 +286,9 @@ def test_a_file_that_cannot_be_written_keeps_the_old(maskscope, tmp_path, monkey
     def full(*given):
         raise OSError(28, "No space left on device", "a.svg")
 
-    monkeypatch.setattr(output.os, "replace", full)
+    monkeypatch.setattr("core.atomic.os.replace", full)
     outcome = maskscope("figure", "decoder", "--text", TEXT, "--view", "mask", "a.svg")
-    assert outcome.code == 1
-    assert outcome.err == "maskscope: a.svg: No space left on device.\n"
+    assert outcome.code == 2
+    assert outcome.err == "maskscope: a.svg cannot be written: No space left on device.\n"
     assert (tmp_path / "a.svg").read_bytes() == b"kept"
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["a.svg"]

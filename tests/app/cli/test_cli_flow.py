@@ -43,7 +43,8 @@ def test_source_and_target_have_a_table_each(maskscope):
     assert "\nsource:\ncolumn" in out
     assert "\ntarget:\ncolumn" in out
     assert "explained: the logit of " in out
-    assert "cross layer" in out
+    assert "strongest edges" not in out, "a gradient is of inputs"
+    assert "cross layer" in maskscope("flow", *TWO).out
 
 
 def test_json_agrees_with_the_mask_and_adds_up(maskscope):
@@ -62,6 +63,7 @@ def test_json_agrees_with_the_mask_and_adds_up(maskscope):
         assert edge["head"] in (None, 1, 2)
         assert edge["head"] or edge["key"] == edge["query"]
     assert "read after layer 1 of 2" in said["notes"][0]
+    assert (said["model"], said["mask_kind"]) == ("decoder", "causal")
 
 
 def test_the_gap_is_explained_where_nothing_else_is_said(maskscope):
@@ -73,8 +75,15 @@ def test_the_gap_is_explained_where_nothing_else_is_said(maskscope):
 
 
 def test_a_named_token_is_explained(maskscope):
-    said = plain(maskscope("flow", "decoder", "--text", TEXT, "--token", "cat", "--json"))
-    assert said["token"]["token"] == "cat"
+    words = ("flow", "decoder", "--text", TEXT, "--token", "cat")
+    assert plain(maskscope(*words, "--json"))["token"]["token"] == "cat"
+    assert "the logit of 'cat'" in maskscope(*words, "--method", "gradient").out
+
+
+def test_a_note_of_another_method_is_left_out(maskscope):
+    words = ("flow", "decoder", "--text", TEXT, "--layer", "1")
+    assert "note: " not in maskscope(*words).out
+    assert "read after layer 1 of 2" in maskscope(*words, "--method", "gradient").out
 
 
 def test_an_export_says_what_it_cannot(maskscope):
@@ -83,6 +92,11 @@ def test_an_export_says_what_it_cannot(maskscope):
     outcome = maskscope(*words)
     assert "note: ONNX Runtime computes no gradient" in outcome.out
     assert "share" not in outcome.out
+    assert "note: " not in maskscope(*words[:4]).out
+    values = maskscope(*words[:4], "--method", "value-norm").out
+    assert "note: The exported encoder hands out no values" in values
+    assert "What the edges of attention carry by value-norm is not known." in values
+    assert "gradient" not in values
     said = plain(maskscope(*words, "--json"))
     assert "gradient" not in said["stacks"][0]
     assert {edge["value-norm"] for edge in said["edges"]} == {None}
@@ -101,6 +115,7 @@ def test_json_goes_to_a_file(maskscope, tmp_path):
         (("--layer", "0"), "'0' is not a whole number of 1 or more"),
         (("--token", "the cat"), "token is 'the cat', but must be one token: it is 2 tokens"),
         (("--token", ""), "it is no token"),
+        (("--token", "cat"), "explains: add --method gradient"),
         (("--method", "luck"), "luck"),
         (("--json", "no/x.json"), "no folder"),
         (("--backend", "torch", "--device", "abacus"), "no device 'abacus'"),

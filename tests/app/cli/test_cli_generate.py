@@ -66,7 +66,7 @@ def test_filled_gaps_as_json(maskscope, tmp_path):
         (("encoder", "--text", GAP, "--row", "7"), "row is 7"),
         (("decoder", "--text", "x", "--temperature", "-1"), "temperature is -1"),
         (("decoder", "--text", "x", "--temperature", "nan"), "'nan' is not a number"),
-        (("decoder", "--text", "x", "--top-p", "0"), "top_p is 0"),
+        (("decoder", "--text", "x", "--top-p", "0"), "top-p is 0"),
         (("decoder", "--text", "x", "--top-k", "-2"), "'-2' is not a whole number"),
         (("decoder", "--text", "x", "--seed", "-1"), "'-1' is not a whole number"),
         (("decoder", "--text", "x", "--max-new-tokens", "0"), "'0' is not a whole number"),

@@ -48,6 +48,13 @@ def test_the_printed_mean_is_the_sum_over_the_count(maskscope):
     assert f"predicted at {count}" in out
 
 
+@pytest.mark.parametrize("asked", COMPUTED)
+def test_masked_and_causal_are_compared_where_one_of_them_is_shown(maskscope, asked):
+    out = maskscope("objectives", "encoder", "--text", "The cat sat.", "--objective", asked).out
+    line = "Of 6 tokens, masking selects 0.60 on average; the next token is predicted at 5, 8.33"
+    assert (line in out) == (asked in ("mlm", "clm"))
+
+
 def test_a_shift_moves_the_targets(maskscope):
     words = ("objectives", "decoder", "--text", "The cat sat.", "--objective", "clm", "--json")
     read = {
@@ -95,6 +102,7 @@ def test_an_export_says_the_same(maskscope):
         (("--objective", "clm", "--noise", "rotation"), "only denoise"),
         (("--objective", "prefix", "--prefix", "99"), "between 1 and 2"),
         (("--objective", "luck"), "luck"),
+        (("--objective", "clm", "--text", "A dog"), "--text: it is given twice"),
         (("--objective", "clm", "--json", "no/x.json"), "no folder"),
         (("--objective", "clm", "--device", "abacus"), "no device 'abacus'"),
     ],
@@ -141,6 +149,8 @@ def test_unified_reads_under_either_mask(maskscope):
         (("encoder", "--text", "The cat"), "two or more can be compared"),
         (("encdec", *PAIR, "--mask", "causal"), "must be bidirectional"),
         (("nobody", *PAIR), "nobody"),
+        (("decoder",), "--text is missing: say what decoder reads"),
+        (("decoder", *PAIR, "--mask", "causal", "--mask", "causal"), "--mask: it is given twice"),
     ],
 )
 def test_what_cannot_be_embedded_is_told(refused, words, told):
@@ -150,3 +160,16 @@ def test_what_cannot_be_embedded_is_told(refused, words, told):
 def test_an_export_has_no_states_and_says_so(maskscope, refused):
     assert maskscope("export", "decoder", "d.onnx").code == 0
     assert "hands out no hidden states" in refused("embeddings", "d.onnx", *PAIR)
+
+
+def test_a_long_sentence_is_named_by_its_beginning(maskscope):
+    long = "The cat\nsat " + "on the mat and " * 12
+    out = maskscope("embeddings", "decoder", "--text", long, "--text", "A cat").out
+    assert "1: The cat sat on the mat and on the mat a…" in out
+    assert max(map(len, out.splitlines()[3:])) < 100
+    assert "2: A cat " in out
+
+
+def test_an_encoder_decoder_embeds_under_an_encoder_self_mask(maskscope):
+    out = maskscope("embeddings", "encdec", *PAIR).out
+    assert out.startswith("encdec under an encoder-self mask (")

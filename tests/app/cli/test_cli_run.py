@@ -115,7 +115,7 @@ def test_the_default_prefix_is_the_windows_cut_to_the_text(maskscope):
         (("decoder", "--text", "x", "--past", "30"), "past is 30"),
         (("encoder", "--text", "x", "--past", "1"), "nothing can be cached"),
         (("prefix", "--text", TEXT, "--prefix", "4", "--past", "2"), "in one piece"),
-        (("decoder", "--text", "x", "--left-pad", "1,2"), "left_pad has 2 values"),
+        (("decoder", "--text", "x", "--left-pad", "1,2"), "left-pad has 2 values"),
         (("decoder", "--text", "x", "--device", "abacus"), "no device 'abacus'"),
         (("decoder", "--text", "x", "--dtype", "int8"), "dtype is 'int8'"),
         (("decoder", "--text", "word " * 99), "96 positions"),

@@ -27,6 +27,8 @@ def test_the_example_as_json(maskscope):
     np.testing.assert_allclose(plain["masked_too_late"]["weights"], [[0.5, 0.25, 0]], atol=1e-6)
     assert plain["masked"][0][2] is None
     assert plain["mask"] == [[1, 1, 0]]
+    place = ("model", "mask_kind", "stack", "layer", "head")
+    assert [plain[name] for name in place] == [None] * 5
 
 
 def test_a_head_of_a_model_has_the_weights_of_a_run(maskscope, models, tmp_path):
@@ -38,6 +40,11 @@ def test_a_head_of_a_model_has_the_weights_of_a_run(maskscope, models, tmp_path)
     np.testing.assert_allclose(plain["weights"], pattern, atol=1e-5)
     assert (plain["layer"], plain["head"], plain["query"]) == (2, 2, len(pattern) - 1)
     assert len(plain["keys"]) == len(pattern)
+    assert [plain[name] for name in ("model", "mask_kind", "stack")] == [
+        "decoder",
+        "causal",
+        "decoder",
+    ]
 
 
 def test_a_query_in_the_middle_names_what_it_may_not_read(maskscope, models):

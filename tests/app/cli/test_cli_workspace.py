@@ -22,6 +22,9 @@ STATE = replace(
     initial(Family.DECODER), rows=ROWS, past=2, window=3, head=HeadRef(Stack.DECODER, 1, 1)
 )
 WORDS = ("--text", ROWS[0].text, "--text", ROWS[1].text, "--left-pad", "1,0")
+READ = ("decoder", "--text", ROWS[0].text, "--text", ROWS[1].text)
+UNDER_NO_MASK = {"objectives": READ[:3], "embeddings": READ}
+"""Commands that read texts under no mask of the options, and what says the same to them."""
 SAME = ("decoder", *WORDS, "--past", "2", "--window", "3")
 
 
@@ -46,16 +49,49 @@ def timeless(out: str) -> dict:
         ("compare", "--with-window", "2"),
         ("compare", "--with-model", "unified", "--with-mask", "prefix", "--with-past", "0"),
         ("backends",),
-        ("check", "--only", "determinism"),
+        ("objectives", "--objective", "clm"),
+        ("embeddings",),
     ],
 )
 def test_it_says_what_its_options_say(maskscope, tmp_path, words):
     saved(tmp_path)
     command, *rest = words
     kept = maskscope(command, NAME, *rest, "--json")
-    said = maskscope(command, *SAME, *rest, "--json")
+    said = maskscope(command, *UNDER_NO_MASK.get(command, SAME), *rest, "--json")
     assert kept.code == said.code == 0, kept
     assert timeless(kept.out) == timeless(said.out)
+
+
+def test_stages_are_those_of_the_head_that_was_left(maskscope, tmp_path):
+    saved(tmp_path)
+    kept = maskscope("stages", NAME, "--json")
+    same = maskscope("stages", *SAME, "--layer", "2", "--head", "2", "--json")
+    assert timeless(kept.out) == timeless(same.out)
+    first = timeless(maskscope("stages", NAME, "--layer", "1", "--json").out)
+    assert (first["layer"], first["head"]) == (1, 2)
+
+
+def test_checks_leave_its_pads_and_cache_alone(maskscope, tmp_path):
+    saved(tmp_path)
+    words = ("--only", "determinism", "--json")
+    kept = maskscope("check", NAME, *words)
+    assert kept.code == 0, kept
+    same = maskscope("check", *READ, "--window", "3", *words)
+    assert timeless(kept.out) == timeless(same.out)
+
+
+def test_an_objective_has_its_prefix(maskscope, tmp_path):
+    saved(tmp_path, replace(initial(Family.PREFIX), rows=ROWS[:1], prefix=3))
+    words = ("--objective", "prefix", "--json")
+    kept = maskscope("objectives", NAME, *words)
+    same = maskscope("objectives", "prefix", *READ[1:3], "--prefix", "3", *words)
+    assert timeless(kept.out) == timeless(same.out)
+
+
+def test_its_model_is_exported(maskscope, tmp_path):
+    saved(tmp_path)
+    assert maskscope("export", NAME, "a.onnx", "--no-verify").code == 0
+    assert maskscope("export", "--verify", "a.onnx", "--model", NAME).code == 0
 
 
 def test_generation_samples_as_it_was_left(maskscope, tmp_path):
@@ -108,6 +144,10 @@ def test_a_workspace_of_an_encoder_decoder(maskscope, tmp_path):
         (("run", NAME, "--mask", "causal"), "so --mask cannot be given beside it"),
         (("flow", NAME, "--past", "1"), "so --past cannot be given beside it"),
         (("run", NAME, "--left-pad", "0,1"), "so --left-pad cannot be given beside it"),
+        (("objectives", NAME, "--objective", "clm", "--text", "x"), "so --text cannot be given"),
+        (("embeddings", NAME, "--mask", "causal"), "so --mask cannot be given beside it"),
+        (("cost", NAME, "--width", "8"), "--width is given, but decoder has sizes of its own"),
+        (("export", "other.maskscope", "a.onnx"), "other.maskscope cannot be read"),
         (("compare", NAME), "There is nothing to compare with"),
         (("compare", "two.maskscope", "--with-model", "decoder"), "not decoder"),
         (("compare", "packed.maskscope", "--with-model", "encdec"), "encoder-decoder packs none"),

@@ -299,10 +299,10 @@ def test_letters_may_be_arrays():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"width": 10, "heads": 4}, "width is 10, but must be a multiple of heads=4"),
-        ({"kv_heads": 3}, "kv_heads is 3, but must divide heads=16."),
+        ({"width": 10, "heads": 4}, "width is 10, but must be a multiple of the 4 heads"),
+        ({"kv_heads": 3}, "kv-heads is 3, but must divide the 16 heads."),
         ({"layers": 0}, "layers is 0, but must be a whole number from 1"),
-        ({"encoder": True, "encoder_layers": 2}, "encoder_layers is 2, but must be 0"),
+        ({"encoder": True, "encoder_layers": 2}, "encoder-layers is 2, but must be 0"),
     ],
 )
 def test_sizes_that_cannot_be_get_a_sentence(changes, said):

@@ -126,11 +126,11 @@ def test_the_counts_are_told(engine) -> None:
     ids = tuple(np.random.default_rng(0).integers(FIRST_PIECE, V, 256).tolist())
     seen = objective(engine, job("decoder", Objective.CAUSAL, ids))
     assert seen.counts == (
-        "Of 256 tokens, masking selects 38.4 on average; the next token is predicted at 255,"
+        "Of 256 tokens, masking selects 38.40 on average; the next token is predicted at 255,"
         " 6.64 times as many."
     )
     whole = replace(seen, tokens=512, selectable=512)
-    assert "76.8 on average" in whole.counts
+    assert "76.80 on average" in whole.counts
     assert "at 511, 6.65 times as many" in whole.counts
 
 
