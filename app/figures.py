@@ -11,7 +11,7 @@ from core.figure.attention import attention_figure
 from core.figure.difference import difference_figure
 from core.figure.flow import LEAST, FlowEdge, flow_figure
 from core.figure.mask import mask_figure
-from core.figure.report import ReportRow, report_figure
+from core.figure.report import report_figure
 from core.figure.steps import GrowthStep, steps_figure
 from core.figure.style import Style
 from core.figure.wall import TITLES, wall_figure
@@ -26,9 +26,9 @@ from core.types import (
     FlowResult,
     HeadPattern,
     HeadRef,
+    RunRequest,
     Stack,
     StepEvent,
-    Verdict,
 )
 from core.types.figure import Figure
 
@@ -135,20 +135,11 @@ def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:
     return noted(figure, {"head": head_name(found.head), "finding": found.sentence})
 
 
-def report_of(report: CheckReport, style: Style) -> Figure:
-    """The checks of a model as a table."""
-    names = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.REFUSED: "skip"}
-    rows = [
-        ReportRow(
-            check.name,
-            names[check.verdict],
-            "" if check.difference is None else f"{check.difference:.1e}",
-            check.sentence,
-        )
-        for check in report.checks
-    ]
-    told = {"model": report.model, "engine": report.engine, "mask": report.mask}
-    return noted(report_figure(rows, style=style), told)
+def report_of(report: CheckReport, run: RunRequest, words: Tokenizer, style: Style) -> Figure:
+    """The checks of a model on the text of a run, for an encoder-decoder source and target."""
+    rows = (ids[run.row] for ids in (run.inputs.source, run.inputs.rows) if ids)
+    texts = (words.decode(row, structure=False) for row in rows)
+    return report_figure(report, " → ".join(filter(None, texts)), style=style)
 
 
 def _labels(scene: Scene, stack: Stack, words: Tokenizer) -> tuple[list[str], list[str]]:

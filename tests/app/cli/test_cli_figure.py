@@ -98,7 +98,14 @@ def test_a_report_is_what_the_checks_say(maskscope, tmp_path):
     assert maskscope("figure", "decoder", *words, "--view", "report", "a.svg").code == 0
     told = parameters(tmp_path / "a.svg")
     assert (told["model"], told["mask"]) == ("decoder", said["mask"])
-    assert {check["name"] for check in said["checks"]} <= set(texts(tmp_path / "a.svg"))
+    assert (told["engine"], told["text"]) == ("torch", TEXT)
+    drawn = texts(tmp_path / "a.svg")
+    assert {check["name"] for check in said["checks"]} <= set(drawn)
+    assert f"“{TEXT}”" in drawn
+    assert drawn[0].startswith(f"decoder on torch, {said['mask']}")
+    words = ("--text", "Tom <extra_id_0>.", "--target", "<extra_id_0> ran", "--view", "report")
+    assert maskscope("figure", "encdec", *words, "b.svg").code == 0
+    assert parameters(tmp_path / "b.svg")["text"] == "Tom <extra_id_0>. → <extra_id_0> ran"
 
 
 def test_a_difference_is_that_of_the_pair_and_the_head(maskscope, tmp_path):

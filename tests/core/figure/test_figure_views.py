@@ -11,7 +11,7 @@ from core.figure.axes import nice_step
 from core.figure.difference import difference_figure
 from core.figure.flow import FlowEdge, flow_figure
 from core.figure.mask import mask_figure
-from core.figure.report import ReportRow, report_figure
+from core.figure.report import report_figure
 from core.figure.steps import MOST, GrowthStep, chosen, steps_figure
 from core.figure.style import (
     PRESETS,
@@ -25,7 +25,8 @@ from core.figure.style import (
 from core.figure.views import VIEWS
 from core.figure.wall import wall_figure
 from core.mask.reference import reference_reasons
-from core.types import MaskKind, MaskSpec, Reason, Stack
+from core.types import Check, CheckReport, MaskKind, MaskSpec, Reason, Stack, Verdict
+from core.types.checks import COLUMNS
 from core.types.colors import REASONS, light_map
 from core.types.figure import HATCHES, Cells, Curve, Figure, Text
 
@@ -250,13 +251,41 @@ def test_flow_is_as_wide_as_its_share() -> None:
     assert thick.points[0][0] < thick.points[3][0]
 
 
-def test_a_report_says_everything() -> None:
-    rows = [ReportRow("causality", "pass", "3e-6", "All is well " * 12)]
-    for style in (preset("one-column"), preset("two-column")):
-        said = " ".join(report_figure(rows, style=style).texts())
-        for part in ("causality", "✓", "pass", "3e-6"):
-            assert part in said
-        assert said.count("All is well") == 12
+def report_of(*checks: Check) -> CheckReport:
+    return CheckReport("decoder", "torch", "causal mask, 9 tokens", checks)
+
+
+@pytest.mark.parametrize("name", ["one-column", "two-column"])
+def test_a_report_says_what_was_checked_and_everything_found(name: str) -> None:
+    checks = (
+        Check("boundary", Verdict.FAIL, "All is well " * 12, 3e-6, 2e-4),
+        Check("weights", Verdict.PASS, "Good.", 0.0, 0.0),
+        Check("prefix", Verdict.REFUSED, "A causal mask has none."),
+    )
+    report = report_of(*checks)
+    figure = report_figure(report, "One day Tom lost his ball.", style=preset(name))
+    texts = figure.texts()
+    said = " ".join(texts)
+    assert said.startswith(f"decoder on torch, causal mask, 9 tokens: {report.sentence()}.")
+    assert "“One day Tom lost his ball.”" in texts
+    assert {*COLUMNS, "✓", "PASS", "✗", "FAIL", "–", "NOT SHOWN"} <= set(texts)
+    for number in ("3.0e-06", "2.0e-04", "0"):
+        assert number in texts
+    assert said.count("All is well") == 12
+    told = figure.parameters
+    assert (told["model"], told["engine"], told["mask"]) == (report.model, "torch", report.mask)
+    assert told["text"] == "One day Tom lost his ball."
+    assert told["boundary"] == "FAIL 3.0e-06"
+
+
+def test_a_long_text_is_cut_to_two_lines_and_kept_whole_in_the_parameters() -> None:
+    text = "Once upon a time there was a little cat. " * 30
+    figure = report_figure(report_of(Check("weights", Verdict.PASS, "Good.")), text)
+    texts = figure.texts()
+    first = next(n for n, line in enumerate(texts) if line.startswith("“"))
+    assert texts[first + 1].endswith("…")
+    assert texts[first + 2] == "check"
+    assert figure.parameters["text"] == text
 
 
 def test_every_reason_has_a_look_of_its_own() -> None:
@@ -291,7 +320,7 @@ def test_every_reason_has_a_look_of_its_own() -> None:
         (lambda: difference_figure(np.ones((1, 2)), np.ones((2, 1))), "of one shape"),
         (lambda: wall_figure([]), "no heads"),
         (lambda: steps_figure([]), "no step"),
-        (lambda: report_figure([]), "no results"),
+        (lambda: report_figure(report_of()), "no results"),
         (lambda: flow_figure(("a",), ("x",), ()), "levels is 1"),
         (lambda: flow_figure(("a", "b"), ("x",), [FlowEdge(0, 0, 1, 0.5)]), "target is 1"),
         (lambda: flow_figure(("a", "b"), ("x",), [FlowEdge(0, 0, 0, 1.5)]), "share is 1.5"),
