@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from core.figure.flow import FlowEdge
+from core.figure.flow import FlowEdge, FlowRow
 from core.figure.steps import GrowthStep
 from core.figure.style import Style
 from core.figure.views import VIEWS
@@ -116,6 +116,7 @@ def every_view(style: Style) -> Iterator[tuple[str, Figure]]:
         Check("boundary", Verdict.PASS, "A later token changes no earlier output.", 3.1e-6, 2e-4),
         Check("padding & <pads>", Verdict.FAIL, "It differs, first at layer 2.", 0.4, 2e-4),
     )
+    rows = [FlowRow(word, (k < 9, k == 3), share=k / 66) for k, word in enumerate(WORDS)]
     report = CheckReport("decoder", "torch", "causal mask, 9 tokens", checks)
     stacks = [maps(stack, 2, 3, (n, n)) for stack in (Stack.ENCODER, Stack.DECODER)]
     x = np.geomspace(8.0, 4096.0, 31)
@@ -123,10 +124,10 @@ def every_view(style: Style) -> Iterator[tuple[str, Figure]]:
         "mask": (spec, 0, WORDS, WORDS),
         "attention": (pattern, spec, 0, WORDS, WORDS),
         "heads": (stacks, {Stack.DECODER: spec}),
-        "steps": (steps,),
+        "steps": (steps, WORDS, 5),
         "difference": (pattern, weights(n, n, seed=1), WORDS, WORDS),
         "report": (report, "The <b> cat & a dog"),
-        "flow": (("input", "1"), WORDS, edges),
+        "flow": (("input", "1"), rows, edges),
         "stages": (stages(spec), spec, 0, WORDS, WORDS, 3),
         "objectives": (objective(n, source=n, prefix=2), WORDS, WORDS, WORDS),
         "embeddings": (similar(3), ("A <b> cat.", "猫 שלום", "A--B 🙂 " * 20)),
