@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.figure.axes import FADED, GAP, RISE, SMALLEST, nice_step, widest
-from core.figure.page import MARGIN, Block, cut, flowed, page, room, wrapped
+from core.figure.page import MARGIN, Block, cut, flowed, page, paragraphs, room
 from core.figure.style import ONE_COLUMN, Style, ink_on
 from core.text.visible import visible
 from core.types.colors import ACCENT, MUTED, REASONS, TEXT, WARNING, WHITE, Rgb, mixed
@@ -81,7 +81,7 @@ def flow_figure(
         caption = f"{caption} Only the {fit} strongest of {len(rows)} tokens are shown.".strip()
         rows, edges, focus = _strongest(rows, edges, fit, focus)
     drawn = sorted((edge for edge in edges if edge.share >= LEAST), key=lambda edge: edge.share)
-    above = _caption(style, caption)
+    above = paragraphs(style, [(caption, style.small, TEXT)])
     # The key is as high whatever its widths are: the rows set these.
     free = room(style, (above, _key(style, 1.0, drawn)))
     top = 1.8 * style.small
@@ -129,13 +129,6 @@ def _strongest(
         if edge.source in place and edge.target in place
     ]
     return [rows[n] for n in kept], between, None if focus is None else place[focus]
-
-
-def _caption(style: Style, text: str) -> Block:
-    size, wide = style.small, style.width - 2 * MARGIN
-    lines = wrapped(text, size, wide, style.measure)
-    marks = [Text(line, 0.0, (1.35 * n + 0.95) * size, size) for n, line in enumerate(lines)]
-    return Block(tuple(marks), wide, 1.35 * len(lines) * size)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.figure.axes import widest
-from core.figure.page import MARGIN, Block, cut, page, wrapped
+from core.figure.page import MARGIN, Block, cut, page, paragraphs, wrapped
 from core.figure.style import ONE_COLUMN, Style
 from core.types import Check, CheckReport, Verdict
 from core.types.checks import COLUMNS
@@ -43,19 +43,13 @@ def report_figure(report: CheckReport, text: str = "", *, style: Style = ONE_COL
 
 
 def _about(style: Style, report: CheckReport, text: str) -> Block:
-    """What was checked, and what came out."""
+    """What was checked, what came out, and the text."""
     wide, size = style.width - 2 * MARGIN, style.label
-    measure = style.measure
+    said = wrapped(f"“{text}”", size, wide, style.measure) if text else []
+    first, rest = said[: _MOST_LINES - 1], " ".join(said[_MOST_LINES - 1 :])
     where = f"{report.model} on {report.engine}, {report.mask}: {report.sentence()}."
-    lines = wrapped(where, size, wide, measure)
-    if text:
-        said = wrapped(f"“{text}”", size, wide, measure)
-        if len(said) > _MOST_LINES:
-            rest = " ".join(said[_MOST_LINES - 1 :])
-            said = [*said[: _MOST_LINES - 1], cut(rest, size, wide, measure)]
-        lines += said
-    marks = [Text(line, 0.0, (1.3 * n + 0.95) * size, size) for n, line in enumerate(lines)]
-    return Block(tuple(marks), wide, 1.3 * len(lines) * size)
+    lines = [where, *first, cut(rest, size, wide, style.measure)]
+    return paragraphs(style, [(line, size, TEXT) for line in lines])
 
 
 def _table(style: Style, report: CheckReport) -> Block:

@@ -263,6 +263,19 @@ def test_a_difference_hatches_what_is_closed_and_says_why() -> None:
     assert count == {future: 3 + 1, padding: 1 + 1}  # The last of each is the legend's.
 
 
+def test_titles_of_a_difference_are_whole_on_a_narrow_page() -> None:
+    names = ("masked before", "zeroed after")
+    figure = difference_figure(weights(8, 8), weights(8, 8, seed=1), names=names)
+    titles = [mark.string for mark in figure.marks if isinstance(mark, Text) and mark.bold]
+    assert " ".join(titles) == "masked before zeroed after masked before − zeroed after"
+
+
+def test_no_difference_has_a_scale_of_0_alone() -> None:
+    said = difference_figure(weights(4, 4), weights(4, 4)).texts()
+    assert "−0" not in said
+    assert said[said.index("difference") :] == ["difference", "0"]
+
+
 def test_a_difference_shows_its_sign() -> None:
     first, second = np.full((1, 2), 0.5), np.array([[0.9, 0.1]])
     figure = difference_figure(first, second, names=("mine", "theirs"))

@@ -29,7 +29,7 @@ from core.types import (
     Quantity,
     Reason,
 )
-from core.types.colors import ACCENT, TEXT, WHITE, light_map
+from core.types.colors import ACCENT, MUTED, TEXT, WHITE, light_map
 from core.types.cost import figure
 from core.types.figure import Cells, Figure, Polygon, Polyline, Text
 from core.types.log_curves import cost_lines, log_ticks, tick_text, timed_lines
@@ -116,6 +116,13 @@ def test_a_narrow_page_has_its_panels_in_lines() -> None:
     spec = MaskSpec(MaskKind.CAUSAL, 9)
     boxes = np.array(frames(stages_figure(stages(spec), spec))[:5])
     assert len(set(boxes[:, 1].round(3))) > 1
+
+
+def test_titles_and_formulas_are_whole_where_labels_are_wide() -> None:
+    spec = MaskSpec(MaskKind.CAUSAL, 4)
+    words = ("<s>", "<extra_id_0>", "red", "ball")
+    said = stages_figure(stages(spec), spec, 0, words, words).texts()
+    assert {*STEPS, "rows add up to 1", "closed: −∞", "weights · v"} <= set(said)
 
 
 @pytest.mark.parametrize("past", [0, 3])
@@ -271,12 +278,26 @@ def test_cosines_have_their_colours_and_numbers(count: int, seed: int) -> None:
             assert tuple(seen[row, col]) in {tuple(one.tolist()) for one in near}
             x = box[0] + (col + 0.5) * box[2] / count
             y = box[1] + (row + 0.5) * box[3] / count
-            written = f"{value + 0.0:.2f}".replace("-", "−")
+            written = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
             assert any(
                 abs(mark.x - x) < 0.1 and abs(mark.y - y) < 5.0 for mark in texts(found, written)
             )
     assert set(sentences) <= set(found.texts())
     assert {"mean", "last token", "first token", "cosine"} <= set(found.texts())
+
+
+def test_numbers_of_all_poolings_have_one_size_and_0_has_no_sign() -> None:
+    view = similar(9, seed=3)
+    view.similarity[Pooling.MEAN][:] = 1.0
+    view.similarity[Pooling.LAST][0, 1] = -0.004
+    view.similarity[Pooling.LAST][0, 2] = -0.13
+    figure = embeddings_figure(view, ["A cat."] * 9, style=WIDE)
+    assert "−0.13" in figure.texts()
+    assert "−0.00" not in figure.texts()
+    numbers = [m for m in figure.marks if isinstance(m, Text) and m.string[-3:-2] == "."]
+    inside = [mark for mark in numbers if mark.color != MUTED]
+    assert len(inside) == 3 * 81
+    assert len({mark.size for mark in inside}) == 1
 
 
 def test_small_squares_have_no_numbers_but_keep_their_sentences() -> None:
