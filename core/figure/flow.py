@@ -87,7 +87,8 @@ def flow_figure(
     top = 1.8 * style.small
     pitch = min((1.5 if style.height is None else 2.2) * size, (free[1] - top) / len(rows))
     look = _Look(style, rows, pitch)
-    across = (wide - look.left - look.right) / (len(levels) - 1)
+    sides = look.left + look.right
+    across = max((wide - sides) / (len(levels) - 1), 4.0)  # Less is too narrow: the page says so.
     grid, thickest = _Grid(look.left, top, across, pitch), min(0.6 * pitch, size)
     marks = _edges(grid, drawn, thickest) + _nodes(style, grid, rows)
     step = nice_step(1.2 * widest(levels, style.small, style.measure), across)
@@ -99,7 +100,8 @@ def flow_figure(
     if look.left > look.right:
         x = look.left - style.measure(levels[0], style.small) / 2 - 0.5 * style.small
         marks.append(Text("share", x, style.small, style.small, "end", color=MUTED))
-    body = Block(tuple(marks), wide, top + pitch * len(rows))
+    taken = max(wide, sides + across * (len(levels) - 1))
+    body = Block(tuple(marks), taken, top + pitch * len(rows))
     return page(style, (above, body, _key(style, thickest, drawn)), told)
 
 

@@ -110,11 +110,12 @@ def _plan(style: Style, axis: Axis, count: int, below: Block) -> _Plan:
         label = longest(style, axis, font_size(style, cell))
         margin = label + GAP if label else 0.0
         columns = _columns(style, count, margin)
-        slot = side = (style.width - 2 * MARGIN - margin - _gap(style) * (columns - 1)) / columns
+        free = style.width - 2 * MARGIN - margin - _gap(style) * (columns - 1)
+        slot = side = max(free / columns, 12.0)
         lines = -(-count // columns)
         if style.height is not None:
-            free = room(style, (below,), gap=_LINE_GAP)[1] + _LINE_GAP - margin
-            side = max(min(side, free / lines - _LINE_GAP - 4.5 * style.small), 12.0)
+            high = room(style, (below,), gap=_LINE_GAP)[1] + _LINE_GAP - margin
+            side = max(min(side, high / lines - _LINE_GAP - 4.5 * style.small), 12.0)
         cell = min(side / axis.count, 2.6 * style.label)
     slot = min(slot, max(axis.count * cell, 10.0 * style.small))
     return _Plan(columns, lines, slot, cell, margin)

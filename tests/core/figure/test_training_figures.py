@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from core.figure.cost import cost_figure
 from core.figure.embeddings import embeddings_figure
+from core.figure.flow import FlowEdge, FlowRow, flow_figure
 from core.figure.objectives import objectives_figure
 from core.figure.page import Block, flowed
 from core.figure.stages import STEPS, stages_figure
+from core.figure.steps import GrowthStep, steps_figure
 from core.figure.style import PRESETS, Style, diverging, ink_on, reason_colors
 from core.mask.reference import reference_reasons
 from core.types import (
@@ -475,9 +477,9 @@ def test_blocks_fill_lines_as_far_as_they_fit() -> None:
     st.floats(36.0, 900.0),
     st.none() | st.floats(36.0, 900.0),
     st.booleans(),
-    st.sampled_from(["stages", "objectives", "embeddings", "cost"]),
+    st.sampled_from(["stages", "objectives", "embeddings", "cost", "flow", "steps"]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=90)
 def test_any_size_fits_or_is_refused(size, width, height, labels, view) -> None:
     style = Style(width=width, height=height, labels=labels, title="A title")
     try:
@@ -502,6 +504,14 @@ def small(view: str, size: int, style: Style) -> Figure:
     x = np.geomspace(1.0, 1e6, size)
     if view == "stages":
         return stages_figure(stages(spec), spec, 0, words, words, size - 1, style=style)
+    if view == "flow":
+        rows = [FlowRow(word, (True, False), share=0.1) for word in words]
+        edges = [FlowEdge(0, size - 1, 0, 0.5)]
+        return flow_figure(("in", "1"), rows, edges, caption="What made it.", style=style)
+    if view == "steps":
+        reads = range(max(1, size - 4), size)
+        steps = [GrowthStep(words[n], np.ones(n, bool), np.full((n, n), 0.1)) for n in reads]
+        return steps_figure(steps, words, 2, style=style)
     if view == "objectives":
         return objectives_figure(objective(size), words, words, style=style)
     if view == "embeddings":
