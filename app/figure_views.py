@@ -12,6 +12,7 @@ from core.figure.style import Style
 from core.text.tokenizer import Tokenizer
 from core.types import (
     AttentionMaps,
+    CheckJob,
     CheckReport,
     Comparison,
     EmbeddingsJob,
@@ -104,13 +105,15 @@ def _flow(shown: Shown, style: Style) -> Figure:
 
 
 def _has_report(shown: Shown) -> bool:
-    return isinstance(shown.answers.get("checks"), CheckReport)
+    answer, job = shown.answers.get("checks"), shown.jobs.get("checks")
+    return isinstance(answer, CheckReport) and isinstance(job, CheckJob)
 
 
 def _report(shown: Shown, style: Style) -> Figure:
-    report = shown.answers["checks"]
-    assert isinstance(report, CheckReport)
-    return figures.report_of(report, style)
+    answer, job = shown.answers["checks"], shown.jobs["checks"]
+    assert isinstance(answer, CheckReport)
+    assert isinstance(job, CheckJob)
+    return figures.report_of(answer, job.run, shown.words, style)
 
 
 def _has_difference(shown: Shown) -> bool:

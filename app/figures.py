@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from app.scene import Scene
 from core.figure.attention import attention_figure
 from core.figure.difference import difference_figure
-from core.figure.flow import LEAST, FlowEdge, flow_figure
+from core.figure.flow import FlowEdge, FlowRow, flow_figure
 from core.figure.mask import mask_figure
-from core.figure.report import ReportRow, report_figure
+from core.figure.report import report_figure
 from core.figure.steps import GrowthStep, steps_figure
 from core.figure.style import Style
 from core.figure.wall import TITLES, wall_figure
@@ -22,13 +24,12 @@ from core.types import (
     CheckReport,
     Comparison,
     FlowMethod,
-    FlowNode,
     FlowResult,
     HeadPattern,
     HeadRef,
+    RunRequest,
     Stack,
     StepEvent,
-    Verdict,
 )
 from core.types.figure import Figure
 
@@ -62,6 +63,7 @@ def heads_of(scene: Scene, maps: Sequence[AttentionMaps], style: Style) -> Figur
 def steps_of(scene: Scene, events: Iterable[StepEvent], words: Tokenizer, style: Style) -> Figure:
     """What was generated after the shown batch row; the heads are those of the events."""
     inputs = prompt(scene.inputs, scene.row)
+    given = len(inputs.rows[0]) - scene.generated
     steps: list[GrowthStep] = []
     told: dict[str, str] = {}
     for event in events:
@@ -73,47 +75,79 @@ def steps_of(scene: Scene, events: Iterable[StepEvent], words: Tokenizer, style:
         label, pattern = words.label(event.token), None if head is None else head.pattern
         steps.append(GrowthStep(label, event.mask_row, pattern, inputs.mask))
         inputs = appended(inputs, event.token)
-    return noted(steps_figure(steps, style=style), told)
+    tokens = words.pieces(inputs.rows[0])
+    return noted(steps_figure(steps, tokens, given, style=style), told)
 
 
 def flow_of(
     scene: Scene, result: FlowResult, method: FlowMethod, words: Tokenizer, style: Style
 ) -> Figure:
-    """What made an output: the strongest edges of a method.
+    """What can reach an output, and what does: the shares and the strongest edges of a method.
 
     Of an encoder-decoder, the levels of the decoder follow those of the encoder, whose output goes
     on beside them, for every decoder layer reads it. A gradient has no edges: rollout stands in.
     """
-    labels: list[str] = []
+    rows: list[FlowRow] = []
     first: dict[Stack, tuple[int, int]] = {}  # The first node and the first level of a stack.
     levels = ["in"]
     for stack in result.stacks:
-        first[stack.stack] = len(labels), len(levels) - 1
+        start = len(levels) - 1
+        first[stack.stack] = len(rows), start
         inputs, source = scene.inputs, len(result.stacks) > 1 and stack is result.stacks[0]
-        labels += words.pieces((inputs.source if source else inputs.rows)[scene.row])
-        depth = stack.levels if stack.stack is not result.output.stack else result.layer + 1
+        ids = (inputs.source if source else inputs.rows)[scene.row]
+        reach = stack.reach if source else stack.reach[: result.layer + 1]
         sign = "E" if source else ("D" if len(result.stacks) > 1 else "L")
-        levels += [f"{sign}{n}" for n in range(1, depth)]
+        levels += [f"{sign}{n}" for n in range(1, len(reach))]
+        if source:
+            reach = np.vstack([reach, np.repeat(reach[-1:], result.layer - 1, axis=0)])
+        shares = stack.shares.get(method)
+        known = [None] * len(ids) if shares is None else shares[0].tolist()
+        rows += [
+            FlowRow(label, tuple(can), start, share)
+            for label, can, share in zip(words.pieces(ids), reach.T.tolist(), known, strict=True)
+        ]
     edges = [
-        FlowEdge(first[upper.stack][1] + upper.level - 1, low, high, float(share))
-        for upper, low, high, share in _flow_edges(result, method, first)
-        if share >= LEAST
+        FlowEdge(*place, min(share, 1.0))
+        for place, share in _flow_edges(result, method, first).items()
     ]
     node = first[result.output.stack][0] + result.position
-    told = {"output": f"column {result.position}", "shares": method.value}
-    return noted(flow_figure(levels, labels, edges, focus=node, style=style), told)
+    caption = _flow_caption(result, method, rows[node].label, words)
+    told = {
+        "output": f"column {result.position}",
+        "layers": str(result.layer),
+        "shares": method.value,
+        "finding": caption,
+    }
+    return noted(flow_figure(levels, rows, edges, focus=node, caption=caption, style=style), told)
 
 
 def _flow_edges(
     result: FlowResult, method: FlowMethod, first: dict[Stack, tuple[int, int]]
-) -> Iterator[tuple[FlowNode, int, int, float]]:
-    """Upper node, numbers of the lower and the upper node, and share, of every edge known."""
+) -> dict[tuple[int, int, int], float]:
+    """What passes between two nodes, by level, lower and upper node: attention and residual."""
     edges = result.edges
+    found: dict[tuple[int, int, int], float] = {}
     for n, share in enumerate(edges.shares(method)):
         upper, lower = edges.upper(n), edges.lower(n)
         if not math.isnan(share):
             low, high = (first[node.stack][0] + node.column for node in (lower, upper))
-            yield upper, low, high, min(float(share), 1.0)
+            place = first[upper.stack][1] + upper.level - 1, low, high
+            found[place] = found.get(place, 0.0) + float(share)
+    return found
+
+
+def _flow_caption(result: FlowResult, method: FlowMethod, label: str, words: Tokenizer) -> str:
+    """The output, the depth and the method in a line, and why there are no shares."""
+    of = "decoder " if len(result.stacks) > 1 else ""
+    layers = f"{result.layer} {of}layer{'' if result.layer == 1 else 's'}"
+    line = f"What made column {result.position} “{label}” through {layers}, by {method.value}"
+    if method is FlowMethod.GRADIENT:
+        line += f": shares of the logit of “{words.label(result.token)}”; edges by rollout"
+    beside = (
+        ["Every decoder layer reads the encoder's output, which stands beside it."] if of else []
+    )
+    is_known = all(method in stack.shares for stack in result.stacks)
+    return " ".join([f"{line}.", *beside, *(() if is_known else result.notes)])
 
 
 def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:
@@ -135,20 +169,11 @@ def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:
     return noted(figure, {"head": head_name(found.head), "finding": found.sentence})
 
 
-def report_of(report: CheckReport, style: Style) -> Figure:
-    """The checks of a model as a table."""
-    names = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.REFUSED: "skip"}
-    rows = [
-        ReportRow(
-            check.name,
-            names[check.verdict],
-            "" if check.difference is None else f"{check.difference:.1e}",
-            check.sentence,
-        )
-        for check in report.checks
-    ]
-    told = {"model": report.model, "engine": report.engine, "mask": report.mask}
-    return noted(report_figure(rows, style=style), told)
+def report_of(report: CheckReport, run: RunRequest, words: Tokenizer, style: Style) -> Figure:
+    """The checks of a model on the text of a run, for an encoder-decoder source and target."""
+    rows = (ids[run.row] for ids in (run.inputs.source, run.inputs.rows) if ids)
+    texts = (words.decode(row, structure=False) for row in rows)
+    return report_figure(report, " → ".join(filter(None, texts)), style=style)
 
 
 def _labels(scene: Scene, stack: Stack, words: Tokenizer) -> tuple[list[str], list[str]]:

@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from core.types import Check, CheckReport, Place, Stack, Verdict
+from core.types.checks import COLUMNS
 from widgets.palette import current
 
-_HEADER = ("check", "verdict", "difference", "allowed", "what was found")
-_MARKS = {Verdict.PASS: "✓ PASS", Verdict.FAIL: "✗ FAIL", Verdict.REFUSED: "– not shown"}
+_MARKS = {Verdict.PASS: "✓", Verdict.FAIL: "✗", Verdict.REFUSED: "–"}
 """Verdicts differ by mark and word, not by colour alone."""
 
 
@@ -52,8 +52,8 @@ class CheckList(QWidget):
         self.summary = QLabel()
         self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.summary.setWordWrap(True)
-        self.table = QTableWidget(0, len(_HEADER))
-        self.table.setHorizontalHeaderLabels(list(_HEADER))
+        self.table = QTableWidget(0, len(COLUMNS))
+        self.table.setHorizontalHeaderLabels(list(COLUMNS))
         self.table.verticalHeader().hide()
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -61,7 +61,7 @@ class CheckList(QWidget):
         self.table.setAccessibleName("Checks")
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(len(_HEADER) - 1, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(len(COLUMNS) - 1, QHeaderView.ResizeMode.Stretch)
         self.table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self._lay_out()
         self.verify.clicked.connect(self.check_requested)
@@ -121,10 +121,8 @@ class CheckList(QWidget):
         colors = {Verdict.PASS: theme.good, Verdict.FAIL: theme.error}
         place = check.place is not None
         tip = "Click: show the place in the window." if place else check.sentence
-        figures = [_figure(check.difference), _figure(check.tolerance)]
-        cells = [check.name, _MARKS[check.verdict], *figures, check.sentence]
-        for column, text in enumerate(cells):
-            item = QTableWidgetItem(text)
+        for column, text in enumerate(check.cells):
+            item = QTableWidgetItem(f"{_MARKS[check.verdict]} {text}" if column == 1 else text)
             item.setToolTip(tip)
             if column == 1:
                 item.setForeground(colors.get(check.verdict, theme.muted))
@@ -137,10 +135,6 @@ class CheckList(QWidget):
             place = self._report.checks[item.row()].place
             if place is not None:
                 self.place_picked.emit(place)
-
-
-def _figure(value: float | None) -> str:
-    return "" if value is None else ("0" if value == 0 else f"{value:.1e}")
 
 
 def demo_report() -> CheckReport:

@@ -15,6 +15,7 @@ from app.scene import scene
 from app.state import SAMPLES
 from app.workspaces import is_workspace
 from core.types import CheckReport, RunRequest
+from core.types.checks import COLUMNS
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
@@ -102,14 +103,6 @@ def as_plain(report: CheckReport) -> dict[str, Any]:
 
 def as_table(report: CheckReport) -> str:
     """What is printed: a line a check."""
-    rows = [
-        (
-            check.name,
-            check.verdict.value,
-            "" if check.difference is None else f"{check.difference:.1e}",
-            check.sentence,
-        )
-        for check in report.checks
-    ]
+    rows = [check.cells for check in report.checks]
     head = f"{report.model} on {report.engine}, {report.mask}: {report.sentence()}"
-    return "\n".join([head, "", table(("check", "verdict", "difference", "what was found"), rows)])
+    return "\n".join([head, "", table(COLUMNS, rows)])

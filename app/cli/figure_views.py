@@ -131,7 +131,8 @@ def _flow(asked: Asked) -> Figure:
 
 def _report(asked: Asked) -> Figure:
     with engine(asked.state.model, asked.state.backend) as runs:
-        return figures.report_of(checked(runs, asked.run), asked.look)
+        report = checked(runs, asked.run)
+    return figures.report_of(report, asked.run, asked.words, asked.look)
 
 
 def _difference(asked: Asked) -> Figure:

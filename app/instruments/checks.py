@@ -91,5 +91,5 @@ def as_text(report: CheckReport) -> str:
     lines = [f"{report.model} on {report.engine}, {report.mask}: {report.sentence()}."]
     for check in report.checks:
         figure = "" if check.difference is None else f" ({check.difference:.1e})"
-        lines.append(f"{check.verdict.value:8}{check.name}{figure}: {check.sentence}")
+        lines.append(f"{check.verdict.word:11}{check.name}{figure}: {check.sentence}")
     return "\n".join(lines)

@@ -32,7 +32,8 @@ class Axis:
 
     ``texts`` has one label for each of ``count`` cells, or is empty (positions alone); ``first``
     is the absolute position of cell 0; ``faded`` are half-open ranges of pads. ``name`` says what
-    the cells are, such as "query"; empty says nothing. ``shown`` False writes no labels.
+    the cells are, such as "query"; empty says nothing. ``shown`` False writes no labels; those from
+    cell ``bold`` on are bold.
 
     Raises
     ------
@@ -46,6 +47,7 @@ class Axis:
     faded: tuple[tuple[int, int], ...] = ()
     name: str = ""
     shown: bool = True
+    bold: int | None = None
 
     def __post_init__(self) -> None:
         if self.texts and len(self.texts) != self.count:
@@ -58,6 +60,10 @@ class Axis:
         """The colour of a label: pads are faded."""
         pad = any(start <= index < stop for start, stop in self.faded)
         return FADED if pad else TEXT
+
+    def is_bold(self, index: int) -> bool:
+        """True where a label is bold."""
+        return self.bold is not None and index >= self.bold
 
     def label(self, index: int) -> str:
         """What is written at a cell."""
@@ -115,7 +121,7 @@ def drawn(style: Style, rows: Axis, cols: Axis, box: Box, paint: Paint) -> Block
     """Axes around what ``paint`` puts into the cells of ``box``."""
     marks = [*paint(box), *_grid(style, box), *_names(style, rows, cols, box)]
     if style.labels and rows.shown:
-        marks += _row_labels(style, rows, box)
+        marks += row_labels(style, rows, box)
     if style.labels and cols.shown:
         marks += _col_labels(style, cols, box)
     return Block(tuple(marks), box.right + RIM, box.bottom + RIM)
@@ -134,17 +140,19 @@ def _cell(style: Style, shape: tuple[int, int], room: tuple[float, float]) -> tu
     return wide, high
 
 
-def _font(style: Style, cell: float) -> float:
+def font_size(style: Style, cell: float) -> float:
+    """The font size of labels at cells of so many points."""
     return max(min(style.label, 0.86 * cell), SMALLEST * style.label)
 
 
-def _longest(style: Style, axis: Axis, size: float) -> float:
+def longest(style: Style, axis: Axis, size: float) -> float:
+    """The width of the widest label of an axis, 0 where none is written."""
     if not (style.labels and axis.shown):
         return 0.0
     step = max(1, axis.count // 512)
     likely = {axis.label(i) for i in (*range(0, axis.count, step), axis.count - 1)}
     wide = max(style.measure(text, size) for text in likely)
-    return min(wide, _most(style))
+    return min(wide if axis.bold is None else 1.12 * wide, _most(style))
 
 
 def _most(style: Style) -> float:
@@ -155,9 +163,9 @@ def _most(style: Style) -> float:
 
 def _margins(style: Style, rows: Axis, cols: Axis, box: Box) -> tuple[float, float]:
     """Left and top room of the labels and names."""
-    across = _longest(style, rows, _font(style, box.cell[1]))
-    size = _font(style, box.cell[0])
-    upright = _longest(style, cols, size)
+    across = longest(style, rows, font_size(style, box.cell[1]))
+    size = font_size(style, box.cell[0])
+    upright = longest(style, cols, size)
     if upright and _is_level(style, cols, box):
         upright = 1.1 * size
     name = 1.7 * style.small
@@ -169,7 +177,7 @@ def _margins(style: Style, rows: Axis, cols: Axis, box: Box) -> tuple[float, flo
 
 def _is_level(style: Style, cols: Axis, box: Box) -> bool:
     """True where labels on top fit above their cells without being turned."""
-    size, cell = _font(style, box.cell[0]), box.cell[0]
+    size, cell = font_size(style, box.cell[0]), box.cell[0]
     if not cols.texts:
         return True
     return cols.count <= 512 and all(
@@ -187,22 +195,24 @@ def nice_step(wanted: float, cell: float) -> int:
         scale *= 10
 
 
-def _row_labels(style: Style, rows: Axis, box: Box) -> list[Mark]:
-    cell, size = box.cell[1], _font(style, box.cell[1])
+def row_labels(style: Style, rows: Axis, box: Box) -> list[Mark]:
+    """Labels on the left, thinned where cells are narrow."""
+    cell, size = box.cell[1], font_size(style, box.cell[1])
     step = nice_step((1.08 if rows.texts or rows.count <= 32 else 2.0) * size, cell)
     marks: list[Mark] = []
     for index in range(0, rows.count, step):
         y = box.y + (index + 0.5) * cell
         text = cut(rows.label(index), size, _most(style), style.measure)
-        color = rows.color(index)
-        marks.append(Text(text, box.x - GAP, y + RISE * size, size, "end", color=color))
+        place = (box.x - GAP, y + RISE * size)
+        bold, color = rows.is_bold(index), rows.color(index)
+        marks.append(Text(text, *place, size, "end", bold=bold, color=color))
         if step > 1:
             marks.append(_tick(style, (box.x - 2.0, y), (box.x, y)))
     return marks
 
 
 def _col_labels(style: Style, cols: Axis, box: Box) -> list[Mark]:
-    cell, size = box.cell[0], _font(style, box.cell[0])
+    cell, size = box.cell[0], font_size(style, box.cell[0])
     level = _is_level(style, cols, box)
     wanted = 1.08 * size
     if level:

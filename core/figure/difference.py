@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from core.figure.attention import checked, signed_cells, weight_cells
 from core.figure.axes import Axis, Box
-from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
+from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches, signed_bar
 from core.figure.page import MARGIN, Block, flowed, page, room
 from core.figure.panels import Panel, paneled
 from core.figure.runs import placed, runs
-from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, diverging, reason_colors
+from core.figure.style import ONE_COLUMN, REASON_HATCH, Style, reason_colors
 from core.types import Reason
 from core.types.figure import Cells, Figure, Mark
 
@@ -94,7 +94,5 @@ def _closed(style: Style, why: NDArray[np.uint8], box: Box) -> list[Mark]:
 
 
 def _bars(style: Style, peak: float) -> Block:
-    ticks = ((0.0, f"−{peak:.2g}"), (0.5, "0"), (1.0, f"{peak:.2g}"))
-    change = color_bar(style, diverging(style.map_name), ticks, "difference")
     weight = color_bar(style, style.map, ROOT_TICKS, "attention weight")
-    return flowed(style, (weight, change))
+    return flowed(style, (weight, signed_bar(style, peak, "difference")))

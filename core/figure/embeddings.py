@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figure.attention import weight_cells
-from core.figure.axes import RISE, SMALLEST, Axis, Box
+from core.figure.axes import RISE, SMALLEST, Axis, Box, widest
 from core.figure.keys import color_bar
 from core.figure.page import MARGIN, Block, page, room, wrapped
 from core.figure.panels import Panel, paneled
@@ -49,27 +49,32 @@ def embeddings_figure(
         )
     every = np.stack(list(view.similarity.values()))
     low = min(float(every.min()), HIGHEST_LOW)
+    wide = widest([_number(float(value)) for value in every.flat], 1.0, style.measure)
     axis = Axis(count, tuple(str(n + 1) for n in range(count)))
     panels = [
-        Panel(TITLES[pooling], axis, partial(_cosines, style, values, low))
+        Panel(TITLES[pooling], axis, partial(_cosines, style, values, low, wide))
         for pooling, values in view.similarity.items()
     ]
     ticks = ((0.0, _number(low)), (0.5, _number((1.0 + low) / 2)), (1.0, "1"))
     bar = color_bar(style, style.map, ticks, "cosine")
     texts = _list(style, sentences) if style.labels else Block((), 0.0, 0.0)
-    fit = style.measure("0.00", style.small) + 2.5
+    fit = wide * style.small + 2.5
     block, _ = paneled(style, axis, panels, room(style, (texts, bar)), least=fit)
     told = {"mask": view.kind.value, "sentences": str(count)}
     told |= {f"sentence {n}": text for n, text in enumerate(sentences, start=1)}
     return page(style, (block, texts, bar), told)
 
 
-def _cosines(style: Style, values: NDArray[np.float32], low: float, box: Box) -> list[Mark]:
-    """Cells, and the number in each where it fits without being too small to read."""
+def _cosines(
+    style: Style, values: NDArray[np.float32], low: float, wide: float, box: Box
+) -> list[Mark]:
+    """Cells, and the number in each where it fits without being too small to read.
+
+    ``wide`` is the width of the widest number of all panels, in font sizes.
+    """
     share = np.clip((values - low) / (1.0 - low), 0.0, 1.0)
     marks = weight_cells(style, share, box)
-    widest = max(style.measure(_number(float(v)), 1.0) for v in values.flat)
-    size = min(style.small, (box.cell[0] - 2.0) / widest, 0.8 * box.cell[1])
+    size = min(style.small, (box.cell[0] - 2.0) / wide, 0.8 * box.cell[1])
     if size < SMALLEST * style.small:
         return marks
     for (row, col), value in np.ndenumerate(values):
@@ -81,8 +86,8 @@ def _cosines(style: Style, values: NDArray[np.float32], low: float, box: Box) ->
 
 
 def _number(value: float) -> str:
-    """Two digits."""
-    return f"{value + 0.0:.2f}".replace("-", "−")
+    """Two digits; what they round to 0 has no sign."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def _list(style: Style, sentences: Sequence[str]) -> Block:

@@ -8,9 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figure.axes import Box, framed
 from core.figure.page import Block
 from core.figure.runs import painted
-from core.figure.style import REASON_HATCH, REASON_NAMES, Style, reason_colors
+from core.figure.style import (
+    REASON_HATCH,
+    REASON_NAMES,
+    Style,
+    diverging,
+    reason_colors,
+)
 from core.types import Reason
 from core.types.colors import MUTED, WHITE, Rgb, mixed
 from core.types.figure import Cells, Hatch, Mark, Polyline, Text
@@ -85,10 +92,16 @@ def color_bar(
     return Block(tuple(marks), said + wide + over, foot + 1.6 * size)
 
 
+def signed_bar(style: Style, peak: float, caption: str) -> Block:
+    """The bar of numbers from ``-peak`` to ``peak``; of no numbers but 0, their place alone."""
+    ticks = ((0.0, f"−{peak:.2g}"), (0.5, "0"), (1.0, f"{peak:.2g}"))
+    is_empty = peak <= 1e-12
+    colors = diverging(style.map_name)
+    return color_bar(style, colors, ticks[1:2] if is_empty else ticks, caption)
+
+
 def _outline(style: Style, x: float, y: float, side: tuple[float, float]) -> Mark:
-    right, bottom = x + side[0], y + side[1]
-    corners = ((x, y), (right, y), (right, bottom), (x, bottom), (x, y))
-    return Polyline(corners, mixed(WHITE, MUTED, 0.7), 0.7 * style.line)
+    return framed(Box(x, y, side, 1, 1), mixed(WHITE, MUTED, 0.7), 0.7 * style.line)
 
 
 ROOT_TICKS = ((0.0, "0"), (0.1**0.5, "0.1"), (0.25**0.5, "0.25"), (0.5**0.5, "0.5"), (1.0, "1"))

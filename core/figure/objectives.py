@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.figure.axes import RISE, SMALLEST, widest
+from core.figure.axes import RISE, SMALLEST, Box, framed, widest
 from core.figure.keys import Swatch, color_bar, legend
-from core.figure.page import MARGIN, Block, cut, flowed, page, room, wrapped
+from core.figure.page import MARGIN, Block, cut, flowed, page, paragraphs, room
 from core.figure.runs import rgb
 from core.figure.style import ONE_COLUMN, Style, ink_on
 from core.text.visible import visible
 from core.types import Objective, ObjectiveView
 from core.types.colors import ACCENT, MUTED, TEXT, WARNING, WHITE, Rgb, mixed
-from core.types.figure import Cells, Figure, Mark, Polyline, Text
+from core.types.figure import Cells, Figure, Mark, Text
 
 _PLAIN = mixed(WHITE, MUTED, 0.08)
 _PREFIX = mixed(WHITE, ACCENT, 0.22)
@@ -56,7 +56,9 @@ def objectives_figure(
                 " positions."
             )
     told = _told(view)
-    below, words = _below(style, view), _sentences(style, view)
+    below = _below(style, view)
+    notes = [(note, style.small, MUTED) for note in view.notes]
+    words = paragraphs(style, [(view.sentence, style.label, TEXT), *notes])
     most = room(style, (words, below))[1]
     for share in (1.0, 0.9, 0.8, 0.7, SMALLEST):
         look = _Look(style, share)
@@ -186,8 +188,8 @@ def _source(look: _Look, texts: Sequence[str]) -> tuple[list[Mark], float]:
 def _names(look: _Look, y: float, has_loss: bool) -> list[Mark]:
     """What the rows of a line of columns are."""
     pace = look.chip + _GAP
-    marks = [_name(look, "reads", y, look.chip), _name(look, "target", y + pace, look.chip)]
-    return [*marks, _name(look, "loss", y + 2 * pace, look.cell)] if has_loss else [*marks]
+    names = [_name(look, "reads", y, look.chip), _name(look, "target", y + pace, look.chip)]
+    return [*names, *[_name(look, "loss", y + 2 * pace, look.cell)] * has_loss]
 
 
 def _name(look: _Look, name: str, y: float, high: float) -> Mark:
@@ -227,24 +229,7 @@ def _loss(
 
 def _frame(look: _Look, rect: tuple[float, float, float, float], color: Rgb) -> Mark:
     x, y, wide, high = rect
-    right, bottom = x + wide, y + high
-    corners = ((x, y), (right, y), (right, bottom), (x, bottom), (x, y))
-    return Polyline(corners, color, look.style.line)
-
-
-def _sentences(style: Style, view: ObjectiveView) -> Block:
-    """The mean with its denominator, and what must be known to read the rest; wrapped."""
-    wide = style.width - 2 * MARGIN
-    marks: list[Mark] = []
-    y = 0.0
-    for text, size, color in (
-        (view.sentence, style.label, TEXT),
-        *((note, style.small, MUTED) for note in view.notes),
-    ):
-        for line in wrapped(text, size, wide, style.measure):
-            marks.append(Text(line, 0.0, y + 0.95 * size, size, color=color))
-            y += 1.35 * size
-    return Block(tuple(marks), wide, y)
+    return framed(Box(x, y, (wide, high), 1, 1), color, look.style.line)
 
 
 def _below(style: Style, view: ObjectiveView) -> Block:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from core.figure.style import Measure, Style, in_words
+from core.types.colors import Rgb
 from core.types.figure import Cells, Curve, Figure, Mark, Polygon, Polyline, Text
 
 MARGIN = 4.0
@@ -131,6 +132,18 @@ def flowed(style: Style, blocks: Sequence[Block]) -> Block:
         marks += moved(line.marks, (widest - line.width) / 2, y)
         y += line.height + 4.0
     return Block(tuple(marks), widest, max(0.0, y - 4.0))
+
+
+def paragraphs(style: Style, parts: Sequence[tuple[str, float, Rgb]]) -> Block:
+    """Texts below each other, each in a font size and a colour, in lines as wide as the page."""
+    wide = style.width - 2 * MARGIN
+    marks: list[Mark] = []
+    y = 0.0
+    for text, size, color in parts:
+        for line in wrapped(text, size, wide, style.measure):
+            marks.append(Text(line, 0.0, y + 0.95 * size, size, color=color))
+            y += 1.35 * size
+    return Block(tuple(marks), wide, y)
 
 
 def wrapped(text: str, size: float, width: float, measure: Measure) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.figure.axes import RIM, Axis, Box, Paint, drawn, fitted, framed, widest
-from core.figure.page import Block, cut, moved
+from core.figure.page import Block, cut, moved, wrapped
 from core.figure.style import Style
 from core.types.colors import ACCENT, MUTED
 from core.types.figure import Mark, Text
@@ -53,11 +53,7 @@ def paneled(
     line; row ``lit`` is framed.
     """
     plan = _plan(style, rows, panels, room, least)
-    size, box = style.label, plan.box
-    titles = widest([panel.title for panel in panels], 1.12 * size, style.measure)  # Bold.
-    formulas = widest([panel.formula for panel in panels], style.small, style.measure)
-    slot = max(box.right - box.x, min(plan.share, max(titles, formulas)))
-    high = _caption(style, panels)
+    box, slot, high = plan.box, _slot(style, panels, plan), _caption(style, panels, plan.share)
     marks: list[Mark] = []
     wide, y = 0.0, 0.0
     for start in range(0, len(panels), plan.across):
@@ -80,7 +76,8 @@ def _plan(
         if plans and across == plans[-1].across:
             continue
         wide = room[0] - _gap(style) * (across - 1) - 2 * RIM * across
-        high = (room[1] - _gap(style) * (lines - 1)) / lines - _caption(style, panels)
+        caption = _caption(style, panels, wide / across)
+        high = (room[1] - _gap(style) * (lines - 1)) / lines - caption
         box = fitted(style, rows, panels[0].cols, (wide / across, high))
         share = (wide - box.x) / across  # What the labels of rows take is shared by all.
         box = fitted(style, rows, panels[0].cols, (box.x + share, high))
@@ -88,19 +85,44 @@ def _plan(
         over = min(1.0, share / (box.right - box.x))
         box = replace(box, cell=(over * box.cell[0], over * box.cell[1]))
         plans.append(_Plan(across, box, share))
-        if min(box.cell) >= least:
+        if min(box.cell) >= least and share >= _narrowest(style, panels):
             return plans[-1]
+    plans = [plan for plan in plans if plan.share >= _narrowest(style, panels)] or plans[-1:]
     most = max(min(plan.box.cell) for plan in plans)
     return next(plan for plan in plans if min(plan.box.cell) >= _NEARLY * most)
+
+
+def _narrowest(style: Style, panels: Sequence[Panel]) -> float:
+    """The least that a panel takes across: every formula, and every word of the titles."""
+    words = [word for panel in panels for word in panel.title.split()]
+    formulas = [panel.formula for panel in panels]
+    return max(_bold(style, words), widest(formulas, style.small, style.measure))
+
+
+def _slot(style: Style, panels: Sequence[Panel], plan: _Plan) -> float:
+    """What each panel takes across."""
+    titles = _bold(style, [panel.title for panel in panels])
+    wanted = max(titles, _narrowest(style, panels))
+    return max(plan.box.right - plan.box.x, min(plan.share, wanted))
+
+
+def _bold(style: Style, texts: Sequence[str]) -> float:
+    return widest(texts, 1.12 * style.label, style.measure)
+
+
+def _title(style: Style, panel: Panel, slot: float) -> list[str]:
+    return wrapped(panel.title, 1.12 * style.label, slot, style.measure)
 
 
 def _gap(style: Style) -> float:
     return 1.5 * style.label
 
 
-def _caption(style: Style, panels: Sequence[Panel]) -> float:
-    """What the title takes, and the formula where there is one."""
-    return 1.6 * style.label + (1.4 * style.small if any(p.formula for p in panels) else 0.0)
+def _caption(style: Style, panels: Sequence[Panel], slot: float) -> float:
+    """What the titles take, and the formulas where there are some."""
+    lines = max(len(_title(style, panel, slot)) for panel in panels)
+    formula = 1.4 * style.small if any(panel.formula for panel in panels) else 0.0
+    return (0.35 + 1.25 * lines) * style.label + formula
 
 
 def _bare(axis: Axis) -> Axis:
@@ -130,8 +152,10 @@ def _panel(
         row = replace(box, y=box.y + lit * box.cell[1], rows=1)
         marks.append(framed(row, ACCENT, min(1.6 * style.line, 0.3 * box.cell[1])))
     middle = left + slot / 2
-    title = cut(panel.title, 1.12 * style.label, slot, style.measure)
-    said: list[Mark] = [Text(title, middle, 0.95 * style.label, style.label, "middle", bold=True)]
+    said: list[Mark] = [
+        Text(line, middle, (0.95 + 1.25 * n) * style.label, style.label, "middle", bold=True)
+        for n, line in enumerate(_title(style, panel, slot))
+    ]
     if panel.formula:
         text, foot = cut(panel.formula, style.small, slot, style.measure), high - 0.6 * style.small
         said.append(Text(text, middle, foot, style.small, "middle", color=MUTED))

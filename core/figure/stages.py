@@ -10,11 +10,11 @@ import numpy as np
 
 from core.figure.attention import block_of, signed_cells, weight_cells
 from core.figure.axes import Axis, Box, widest
-from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches
+from core.figure.keys import ROOT_TICKS, color_bar, legend, reason_swatches, signed_bar
 from core.figure.mask import closed_cells, described, mask_axes
 from core.figure.page import MARGIN, Block, flowed, page, room, wrapped
 from core.figure.panels import Panel, paneled
-from core.figure.style import ONE_COLUMN, Style, diverging
+from core.figure.style import ONE_COLUMN, Style
 from core.mask.intervals import reason_counts
 from core.types import MaskSpec, Reason, Stages
 from core.types.colors import MUTED
@@ -146,15 +146,10 @@ def _below(style: Style, found: Stages, spec: MaskSpec, row: int) -> Block:
     counts = reason_counts(spec, row)
     closed = [one for one in Reason if one is not Reason.OPEN and counts[one]]
     bars = [
-        _bar(style, _peak(found.scaled), f"scaled (scores: √{found.width} times)"),
+        signed_bar(style, _peak(found.scaled), f"scaled (scores: √{found.width} times)"),
         color_bar(style, style.map, ROOT_TICKS, "softmax"),
     ]
     if found.output is not None:
-        bars.append(_bar(style, _peak(found.output), "output"))
+        bars.append(signed_bar(style, _peak(found.output), "output"))
     swatches = reason_swatches(closed, quiet=True)
     return flowed(style, (*bars, legend(style, swatches, style.width - 2 * MARGIN)))
-
-
-def _bar(style: Style, peak: float, caption: str) -> Block:
-    ticks = ((0.0, f"−{peak:.2g}"), (0.5, "0"), (1.0, f"{peak:.2g}"))
-    return color_bar(style, diverging(style.map_name), ticks, caption)

@@ -10,6 +10,9 @@ from core.types.messages import RunRequest
 from core.types.models import Stack
 from core.types.wording import counted
 
+COLUMNS = ("check", "verdict", "difference", "allowed", "what was found")
+"""What stands above a table of checks; `Check.cells` is a line of it."""
+
 
 class Verdict(str, Enum):
     """REFUSED: these sizes, or this family, cannot tell right from wrong."""
@@ -17,6 +20,11 @@ class Verdict(str, Enum):
     PASS = "PASS"
     FAIL = "FAIL"
     REFUSED = "REFUSED"
+
+    @property
+    def word(self) -> str:
+        """What is read of it: PASS, FAIL or NOT SHOWN."""
+        return "NOT SHOWN" if self is Verdict.REFUSED else self.value
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,16 @@ class Check:
     difference: float | None = None
     tolerance: float | None = None
     place: Place | None = None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """The check in words, one for each of `COLUMNS`; what was not measured is empty."""
+        difference, allowed = _number(self.difference), _number(self.tolerance)
+        return self.name, self.verdict.word, difference, allowed, self.sentence
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1e}" if value else "0"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def test_a_line_a_check_with_mark_number_and_reason(shown: Callable[..., None]) 
     lines = [[view.table.item(row, column).text() for column in range(5)] for row in range(3)]
     assert lines[0][:4] == ["weights", "✓ PASS", "0", "0"]
     assert lines[1][:4] == ["boundary", "✗ FAIL", "3.1e-01", "2.0e-04"]
-    assert lines[2][:4] == ["documents", "– not shown", "", ""]
+    assert lines[2][:4] == ["documents", "– NOT SHOWN", "", ""]
     assert "1 checks passed, 1 failed, 1 cannot be shown here" in view.summary.text()
     assert view.copy.isEnabled()
 

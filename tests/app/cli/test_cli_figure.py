@@ -79,16 +79,46 @@ def test_steps_are_those_that_are_generated(maskscope, tmp_path):
     drawn = " ".join(texts(tmp_path / "a.svg"))
     for number, step in enumerate(said["steps"], start=1):
         assert f"{number}  {step['token'][:4]}" in drawn
+    labels = [e for e in ET.parse(tmp_path / "a.svg").iter(f"{SVG}text") if e.get("transform")]
+    bold = [e.text for e in labels if e.get("font-weight") == "bold"]
+    assert bold[-2:] == [step["token"] for step in said["steps"][:2]]
+    assert parameters(tmp_path / "a.svg")["prompt"] == "8"
 
 
-def test_flow_is_that_of_the_position_and_the_method(maskscope, tmp_path):
-    words = ("figure", "decoder", "--text", TEXT, "--view", "flow", "--window", "1")
-    assert maskscope(*words, "a.svg").code == 0
-    told = parameters(tmp_path / "a.svg")
-    assert (told["output"], told["shares"]) == ("column 7", "rollout")
-    assert maskscope(*words, "--position", "2", "--method", "value-norm", "b.svg").code == 0
-    told = parameters(tmp_path / "b.svg")
-    assert (told["output"], told["shares"]) == ("column 2", "value-norm")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--window", "1"),
+        ("--position", "2", "--method", "value-norm"),
+        ("--position", "5", "--method", "gradient", "--left-pad", "2"),
+    ],
+)
+def test_flow_is_that_of_the_position_and_the_method(maskscope, tmp_path, words):
+    method = words[3] if "--method" in words else "rollout"
+    read = ("decoder", "--text", TEXT, *words)
+    said = json.loads(maskscope("flow", *read, "--json").out)
+    assert maskscope("figure", *read, "--view", "flow", "a.svg").code == 0
+    told, drawn = parameters(tmp_path / "a.svg"), texts(tmp_path / "a.svg")
+    assert (told["output"], told["shares"]) == (f"column {said['position']}", method)
+    assert told["layers"] == str(said["layer"])
+    assert " ".join(drawn).startswith(f"What made column {said['position']} ")
+    assert f"by {method}" in told["finding"]
+    (stack,) = said["stacks"]
+    sign = "+" if min(stack[method][0]) < 0 else ""
+    shares = [
+        f"{share:{sign}.3f}".replace("-", "−") if share else "0" for share in stack[method][0]
+    ]
+    assert [text for text in drawn if text in shares][: len(shares)] == shares
+    fills = [path.get("fill") for path in ET.parse(tmp_path / "a.svg").iter(f"{SVG}path")]
+    assert fills.count("#1e2330") == np.sum(stack["reach"]) + 1  # The last is the key's.
+
+
+def test_flow_through_an_encoder_decoder_says_where_its_tokens_stand(maskscope, tmp_path):
+    words = ("--text", "Tom <extra_id_0>.", "--target", "<extra_id_0> ran", "--view", "flow")
+    assert maskscope("figure", "encdec", *words, "a.svg").code == 0
+    drawn = texts(tmp_path / "a.svg")
+    assert (drawn.count("Tom"), drawn.count("ran")) == (1, 2)  # A source makes no output.
+    assert "decoder layers, by rollout" in parameters(tmp_path / "a.svg")["finding"]
 
 
 def test_flow_looks_through_as_many_layers_as_it_is_told(maskscope, tmp_path):
@@ -107,7 +137,14 @@ def test_a_report_is_what_the_checks_say(maskscope, tmp_path):
     assert maskscope("figure", "decoder", *words, "--view", "report", "a.svg").code == 0
     told = parameters(tmp_path / "a.svg")
     assert (told["model"], told["mask"]) == ("decoder", said["mask"])
-    assert {check["name"] for check in said["checks"]} <= set(texts(tmp_path / "a.svg"))
+    assert (told["engine"], told["text"]) == ("torch", TEXT)
+    drawn = texts(tmp_path / "a.svg")
+    assert {check["name"] for check in said["checks"]} <= set(drawn)
+    assert f"“{TEXT}”" in drawn
+    assert drawn[0].startswith(f"decoder on torch, {said['mask']}")
+    words = ("--text", "Tom <extra_id_0>.", "--target", "<extra_id_0> ran", "--view", "report")
+    assert maskscope("figure", "encdec", *words, "b.svg").code == 0
+    assert parameters(tmp_path / "b.svg")["text"] == "Tom <extra_id_0>. → <extra_id_0> ran"
 
 
 def test_a_difference_is_that_of_the_pair_and_the_head(maskscope, tmp_path):

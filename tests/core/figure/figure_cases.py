@@ -8,14 +8,15 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from core.figure.flow import FlowEdge
-from core.figure.report import ReportRow
+from core.figure.flow import FlowEdge, FlowRow
 from core.figure.steps import GrowthStep
 from core.figure.style import Style
 from core.figure.views import VIEWS
 from core.mask.intervals import row_intervals
 from core.types import (
     AttentionMaps,
+    Check,
+    CheckReport,
     EmbeddingsView,
     HeadRef,
     MaskKind,
@@ -25,6 +26,7 @@ from core.types import (
     Pooling,
     Stack,
     Stages,
+    Verdict,
 )
 from core.types.figure import Cells, Curve, Figure, Polygon, Polyline, Text
 
@@ -110,20 +112,22 @@ def every_view(style: Style) -> Iterator[tuple[str, Figure]]:
         for k, word in enumerate(WORDS, start=1)
     ]
     edges = [FlowEdge(0, j, i, float(pattern[i, j])) for i in range(n) for j in range(n)]
-    rows = [
-        ReportRow("causality", "pass", "3.1e-06", "A later token changes no earlier output."),
-        ReportRow("padding & <pads>", "fail", "0.4 nats", "It differs, first at layer 2."),
-    ]
+    checks = (
+        Check("boundary", Verdict.PASS, "A later token changes no earlier output.", 3.1e-6, 2e-4),
+        Check("padding & <pads>", Verdict.FAIL, "It differs, first at layer 2.", 0.4, 2e-4),
+    )
+    rows = [FlowRow(word, (k < 9, k == 3), share=k / 66) for k, word in enumerate(WORDS)]
+    report = CheckReport("decoder", "torch", "causal mask, 9 tokens", checks)
     stacks = [maps(stack, 2, 3, (n, n)) for stack in (Stack.ENCODER, Stack.DECODER)]
     x = np.geomspace(8.0, 4096.0, 31)
     given: dict[str, tuple[object, ...]] = {
         "mask": (spec, 0, WORDS, WORDS),
         "attention": (pattern, spec, 0, WORDS, WORDS),
         "heads": (stacks, {Stack.DECODER: spec}),
-        "steps": (steps,),
+        "steps": (steps, WORDS, 5),
         "difference": (pattern, weights(n, n, seed=1), WORDS, WORDS),
-        "report": (rows,),
-        "flow": (("input", "1"), WORDS, edges),
+        "report": (report, "The <b> cat & a dog"),
+        "flow": (("input", "1"), rows, edges),
         "stages": (stages(spec), spec, 0, WORDS, WORDS, 3),
         "objectives": (objective(n, source=n, prefix=2), WORDS, WORDS, WORDS),
         "embeddings": (similar(3), ("A <b> cat.", "猫 שלום", "A--B 🙂 " * 20)),

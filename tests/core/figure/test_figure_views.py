@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from figure_cases import WORDS, colors_of, every_view, extent, maps, specs, weights
@@ -7,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.figure.attention import attention_figure
-from core.figure.axes import nice_step
+from core.figure.axes import SMALLEST, nice_step
 from core.figure.difference import difference_figure
-from core.figure.flow import FlowEdge, flow_figure
+from core.figure.flow import FlowEdge, FlowRow, flow_figure
 from core.figure.mask import mask_figure
-from core.figure.report import ReportRow, report_figure
+from core.figure.report import report_figure
 from core.figure.steps import MOST, GrowthStep, chosen, steps_figure
 from core.figure.style import (
     PRESETS,
@@ -25,9 +27,10 @@ from core.figure.style import (
 from core.figure.views import VIEWS
 from core.figure.wall import wall_figure
 from core.mask.reference import reference_reasons
-from core.types import MaskKind, MaskSpec, Reason, Stack
+from core.types import Check, CheckReport, MaskKind, MaskSpec, Reason, Stack, Verdict
+from core.types.checks import COLUMNS
 from core.types.colors import REASONS, light_map
-from core.types.figure import HATCHES, Cells, Curve, Figure, Text
+from core.types.figure import HATCHES, Cells, Curve, Figure, Polygon, Polyline, Text
 
 LOOKS = [
     *PRESETS.values(),
@@ -207,6 +210,34 @@ def test_many_steps_are_shown_at_an_even_pace() -> None:
     assert sum(text.endswith("  a") for text in figure.texts()) == MOST
 
 
+def test_axes_of_steps_have_the_tokens_and_generated_ones_are_bold() -> None:
+    tokens = [f"w{n}" for n in range(8)]
+    steps = [
+        GrowthStep(tokens[n], np.ones(n, bool), weights(n, n), MaskSpec(MaskKind.CAUSAL, n))
+        for n in (3, 4, 5, 6, 7)
+    ]
+    figure = steps_figure(steps, tokens, 3, style=Style(width=260.0))
+    said = [mark for mark in figure.marks if isinstance(mark, Text) and mark.string in tokens]
+    queries = [mark.string for mark in said if not mark.rotation]
+    keys = [mark.string for mark in said if mark.rotation]
+    assert queries == [*tokens[:3], *tokens[:6]]  # Three panels in a line, and two.
+    assert keys == [*tokens[:6], *tokens[:7]]
+    assert all(mark.bold == (tokens.index(mark.string) >= 3) for mark in said)
+    assert "bold: generated" in figure.texts()
+    assert figure.parameters["prompt"] == "3"
+    foot = max(mark.y for mark in said if not mark.rotation)
+    assert all(mark.y > foot for mark in said if mark.rotation)
+
+
+def test_labels_of_steps_are_thinned_where_cells_are_narrow() -> None:
+    tokens = [f"w{n}" for n in range(200)]
+    figure = steps_figure([GrowthStep("a", np.ones(200, bool), weights(200, 200))], tokens, 190)
+    said = [mark for mark in figure.marks if isinstance(mark, Text) and mark.string in tokens]
+    for place in ([m.y for m in said if not m.rotation], [m.x for m in said if m.rotation]):
+        assert len(place) > 10
+        assert min(np.diff(place)) >= SMALLEST * 7.0
+
+
 @pytest.mark.parametrize("name", ["even", "grey"])
 def test_a_difference_is_white_or_even_grey_at_zero(name: str) -> None:
     lut = diverging(name).astype(float)
@@ -232,6 +263,19 @@ def test_a_difference_hatches_what_is_closed_and_says_why() -> None:
     assert count == {future: 3 + 1, padding: 1 + 1}  # The last of each is the legend's.
 
 
+def test_titles_of_a_difference_are_whole_on_a_narrow_page() -> None:
+    names = ("masked before", "zeroed after")
+    figure = difference_figure(weights(8, 8), weights(8, 8, seed=1), names=names)
+    titles = [mark.string for mark in figure.marks if isinstance(mark, Text) and mark.bold]
+    assert " ".join(titles) == "masked before zeroed after masked before − zeroed after"
+
+
+def test_no_difference_has_a_scale_of_0_alone() -> None:
+    said = difference_figure(weights(4, 4), weights(4, 4)).texts()
+    assert "−0" not in said
+    assert said[said.index("difference") :] == ["difference", "0"]
+
+
 def test_a_difference_shows_its_sign() -> None:
     first, second = np.full((1, 2), 0.5), np.array([[0.9, 0.1]])
     figure = difference_figure(first, second, names=("mine", "theirs"))
@@ -242,21 +286,98 @@ def test_a_difference_shows_its_sign() -> None:
     assert spots[blue] < spots[orange]
 
 
-def test_flow_is_as_wide_as_its_share() -> None:
-    edges = [FlowEdge(0, 0, 0, 0.9), FlowEdge(0, 1, 0, 0.1), FlowEdge(0, 1, 1, 0.001)]
-    figure = flow_figure(("input", "1"), ("a", "b"), edges)
+ROWS = (FlowRow("a", (True, True), share=0.7), FlowRow("b", (True, False), share=0.3))
+
+
+def test_flow_is_as_wide_as_its_share_and_the_key_says_so() -> None:
+    edges = [FlowEdge(0, 0, 0, 0.5), FlowEdge(0, 1, 0, 0.1), FlowEdge(0, 1, 1, 0.001)]
+    figure = flow_figure(("input", "1"), ROWS, edges)
     thin, thick = (mark for mark in figure.marks if isinstance(mark, Curve))
-    assert thick.width == pytest.approx(9 * thin.width)
+    assert thick.width == pytest.approx(5 * thin.width)
     assert thick.points[0][0] < thick.points[3][0]
+    strokes = [m for m in figure.marks if isinstance(m, Polyline) and len(m.points) == 2]
+    assert [m.width for m in strokes] == pytest.approx([thick.width, 0.4 * thick.width, thin.width])
+    said = figure.texts()
+    assert [text for text in said if text in ("1", "0.5", "0.2", "0.1", "0.05")][-3:] == [
+        "0.5",
+        "0.2",
+        "0.1",
+    ]
 
 
-def test_a_report_says_everything() -> None:
-    rows = [ReportRow("causality", "pass", "3e-6", "All is well " * 12)]
-    for style in (preset("one-column"), preset("two-column")):
-        said = " ".join(report_figure(rows, style=style).texts())
-        for part in ("causality", "✓", "pass", "3e-6"):
-            assert part in said
-        assert said.count("All is well") == 12
+def test_what_can_reach_the_output_is_filled_and_the_rest_hollow() -> None:
+    rows = (
+        FlowRow("a", (True, True, False)),
+        FlowRow("b", (False, False, False)),
+        FlowRow("c", (True, True), first=1),
+    )
+    figure = flow_figure(("in", "1", "2"), rows, ())
+    filled = [m for m in figure.marks if isinstance(m, Polygon)]
+    hollow = [m for m in figure.marks if isinstance(m, Polyline) and len(m.points) == 5]
+    assert (len(filled), len(hollow)) == (4 + 1, 4 + 1)  # The last of each is the key's.
+    assert filled[2].points[0][0] == pytest.approx(filled[1].points[0][0])  # c begins at level 1.
+    assert {"can reach the output", "cannot"} <= set(figure.texts())
+    assert "of the output" not in figure.texts()
+
+
+def test_shares_of_inputs_are_written_with_a_sign_where_some_are_below_zero() -> None:
+    levels = ("in", "1")
+    said = flow_figure(levels, ROWS, (), caption="What made it.").texts()
+    assert {"0.700", "0.300", "share", "What made it."} <= set(said)
+    rows = (*ROWS, FlowRow("c", (True, False), share=-0.25), FlowRow("d", (False,) * 2, share=0.0))
+    assert {"+0.700", "+0.300", "−0.250", "0"} <= set(flow_figure(levels, rows, ()).texts())
+    unknown = [replace(row, share=None) for row in ROWS]
+    assert "share" not in flow_figure(levels, unknown, ()).texts()
+
+
+def test_of_many_tokens_the_strongest_are_drawn_and_the_one_asked_about() -> None:
+    rows = [FlowRow(f"w{n}", (True, n == 7), share=n / 1000) for n in range(300)]
+    edges = [FlowEdge(0, 299, 7, 0.5), FlowEdge(0, 0, 7, 0.4)]
+    figure = flow_figure(("in", "1"), rows, edges, focus=7)
+    said = figure.texts()
+    shown = [int(text[1:]) for text in said if text[:1] == "w"][::2]
+    assert shown == [7, *range(301 - len(shown), 300)]
+    assert f"Only the {len(shown)} strongest of 300 tokens are shown." in " ".join(said)
+    assert min(m.size for m in figure.marks if isinstance(m, Text)) >= 0.86 * SMALLEST * 7.0
+    assert sum(isinstance(mark, Curve) for mark in figure.marks) == 1
+    assert figure.parameters["nodes"] == "300"
+
+
+def report_of(*checks: Check) -> CheckReport:
+    return CheckReport("decoder", "torch", "causal mask, 9 tokens", checks)
+
+
+@pytest.mark.parametrize("name", ["one-column", "two-column"])
+def test_a_report_says_what_was_checked_and_everything_found(name: str) -> None:
+    checks = (
+        Check("boundary", Verdict.FAIL, "All is well " * 12, 3e-6, 2e-4),
+        Check("weights", Verdict.PASS, "Good.", 0.0, 0.0),
+        Check("prefix", Verdict.REFUSED, "A causal mask has none."),
+    )
+    report = report_of(*checks)
+    figure = report_figure(report, "One day Tom lost his ball.", style=preset(name))
+    texts = figure.texts()
+    said = " ".join(texts)
+    assert said.startswith(f"decoder on torch, causal mask, 9 tokens: {report.sentence()}.")
+    assert "“One day Tom lost his ball.”" in texts
+    assert {*COLUMNS, "✓", "PASS", "✗", "FAIL", "–", "NOT SHOWN"} <= set(texts)
+    for number in ("3.0e-06", "2.0e-04", "0"):
+        assert number in texts
+    assert said.count("All is well") == 12
+    told = figure.parameters
+    assert (told["model"], told["engine"], told["mask"]) == (report.model, "torch", report.mask)
+    assert told["text"] == "One day Tom lost his ball."
+    assert told["boundary"] == "FAIL 3.0e-06"
+
+
+def test_a_long_text_is_cut_to_two_lines_and_kept_whole_in_the_parameters() -> None:
+    text = "Once upon a time there was a little cat. " * 30
+    figure = report_figure(report_of(Check("weights", Verdict.PASS, "Good.")), text)
+    texts = figure.texts()
+    first = next(n for n, line in enumerate(texts) if line.startswith("“"))
+    assert texts[first + 1].endswith("…")
+    assert texts[first + 2] == "check"
+    assert figure.parameters["text"] == text
 
 
 def test_every_reason_has_a_look_of_its_own() -> None:
@@ -291,10 +412,13 @@ def test_every_reason_has_a_look_of_its_own() -> None:
         (lambda: difference_figure(np.ones((1, 2)), np.ones((2, 1))), "of one shape"),
         (lambda: wall_figure([]), "no heads"),
         (lambda: steps_figure([]), "no step"),
-        (lambda: report_figure([]), "no results"),
-        (lambda: flow_figure(("a",), ("x",), ()), "levels is 1"),
-        (lambda: flow_figure(("a", "b"), ("x",), [FlowEdge(0, 0, 1, 0.5)]), "target is 1"),
-        (lambda: flow_figure(("a", "b"), ("x",), [FlowEdge(0, 0, 0, 1.5)]), "share is 1.5"),
+        (lambda: steps_figure([GrowthStep("a", np.ones(3, bool))], ["a"]), "texts has 1 labels"),
+        (lambda: report_figure(report_of()), "no results"),
+        (lambda: flow_figure(("a",), ROWS, ()), "levels is 1"),
+        (lambda: flow_figure(("a", "b"), (), ()), "rows is 0"),
+        (lambda: flow_figure(("a", "b"), [FlowRow("x", (True,) * 3)], ()), "up to level 2"),
+        (lambda: flow_figure(("a", "b"), ROWS[:1], [FlowEdge(0, 0, 1, 0.5)]), "target is 1"),
+        (lambda: flow_figure(("a", "b"), ROWS, [FlowEdge(0, 0, 0, 1.5)]), "share is 1.5"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(make, sentence: str) -> None:
@@ -304,7 +428,7 @@ def test_what_cannot_be_drawn_is_said(make, sentence: str) -> None:
 
 def test_words_of_every_kind_are_written() -> None:
     for name, figure in every_view(Style(width=515.0)):
-        if name in ("mask", "attention", "flow", "stages"):
+        if name in ("mask", "attention", "steps", "flow", "stages"):
             assert set(WORDS) <= set(figure.texts()), name
 
 

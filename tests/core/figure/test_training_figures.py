@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from core.figure.cost import cost_figure
 from core.figure.embeddings import embeddings_figure
+from core.figure.flow import FlowEdge, FlowRow, flow_figure
 from core.figure.objectives import objectives_figure
 from core.figure.page import Block, flowed
 from core.figure.stages import STEPS, stages_figure
+from core.figure.steps import GrowthStep, steps_figure
 from core.figure.style import PRESETS, Style, diverging, ink_on, reason_colors
 from core.mask.reference import reference_reasons
 from core.types import (
@@ -29,7 +31,7 @@ from core.types import (
     Quantity,
     Reason,
 )
-from core.types.colors import ACCENT, TEXT, WHITE, light_map
+from core.types.colors import ACCENT, MUTED, TEXT, WHITE, light_map
 from core.types.cost import figure
 from core.types.figure import Cells, Figure, Polygon, Polyline, Text
 from core.types.log_curves import cost_lines, log_ticks, tick_text, timed_lines
@@ -116,6 +118,13 @@ def test_a_narrow_page_has_its_panels_in_lines() -> None:
     spec = MaskSpec(MaskKind.CAUSAL, 9)
     boxes = np.array(frames(stages_figure(stages(spec), spec))[:5])
     assert len(set(boxes[:, 1].round(3))) > 1
+
+
+def test_titles_and_formulas_are_whole_where_labels_are_wide() -> None:
+    spec = MaskSpec(MaskKind.CAUSAL, 4)
+    words = ("<s>", "<extra_id_0>", "red", "ball")
+    said = stages_figure(stages(spec), spec, 0, words, words).texts()
+    assert {*STEPS, "rows add up to 1", "closed: −∞", "weights · v"} <= set(said)
 
 
 @pytest.mark.parametrize("past", [0, 3])
@@ -271,12 +280,26 @@ def test_cosines_have_their_colours_and_numbers(count: int, seed: int) -> None:
             assert tuple(seen[row, col]) in {tuple(one.tolist()) for one in near}
             x = box[0] + (col + 0.5) * box[2] / count
             y = box[1] + (row + 0.5) * box[3] / count
-            written = f"{value + 0.0:.2f}".replace("-", "−")
+            written = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
             assert any(
                 abs(mark.x - x) < 0.1 and abs(mark.y - y) < 5.0 for mark in texts(found, written)
             )
     assert set(sentences) <= set(found.texts())
     assert {"mean", "last token", "first token", "cosine"} <= set(found.texts())
+
+
+def test_numbers_of_all_poolings_have_one_size_and_0_has_no_sign() -> None:
+    view = similar(9, seed=3)
+    view.similarity[Pooling.MEAN][:] = 1.0
+    view.similarity[Pooling.LAST][0, 1] = -0.004
+    view.similarity[Pooling.LAST][0, 2] = -0.13
+    figure = embeddings_figure(view, ["A cat."] * 9, style=WIDE)
+    assert "−0.13" in figure.texts()
+    assert "−0.00" not in figure.texts()
+    numbers = [m for m in figure.marks if isinstance(m, Text) and m.string[-3:-2] == "."]
+    inside = [mark for mark in numbers if mark.color != MUTED]
+    assert len(inside) == 3 * 81
+    assert len({mark.size for mark in inside}) == 1
 
 
 def test_small_squares_have_no_numbers_but_keep_their_sentences() -> None:
@@ -454,9 +477,9 @@ def test_blocks_fill_lines_as_far_as_they_fit() -> None:
     st.floats(36.0, 900.0),
     st.none() | st.floats(36.0, 900.0),
     st.booleans(),
-    st.sampled_from(["stages", "objectives", "embeddings", "cost"]),
+    st.sampled_from(["stages", "objectives", "embeddings", "cost", "flow", "steps"]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=90)
 def test_any_size_fits_or_is_refused(size, width, height, labels, view) -> None:
     style = Style(width=width, height=height, labels=labels, title="A title")
     try:
@@ -481,6 +504,14 @@ def small(view: str, size: int, style: Style) -> Figure:
     x = np.geomspace(1.0, 1e6, size)
     if view == "stages":
         return stages_figure(stages(spec), spec, 0, words, words, size - 1, style=style)
+    if view == "flow":
+        rows = [FlowRow(word, (True, False), share=0.1) for word in words]
+        edges = [FlowEdge(0, size - 1, 0, 0.5)]
+        return flow_figure(("in", "1"), rows, edges, caption="What made it.", style=style)
+    if view == "steps":
+        reads = range(max(1, size - 4), size)
+        steps = [GrowthStep(words[n], np.ones(n, bool), np.full((n, n), 0.1)) for n in reads]
+        return steps_figure(steps, words, 2, style=style)
     if view == "objectives":
         return objectives_figure(objective(size), words, words, style=style)
     if view == "embeddings":

@@ -1,0 +1,97 @@
+"""What the window holds becomes figures: a report with its text, a flow with its edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from app.figure_views import VIEWS, Shown, available
+from app.figures import flow_of
+from app.scene import Scene, scene
+from app.state import initial
+from core import paths
+from core.figure.style import Style
+from core.text.tokenizer import Tokenizer
+from core.types import (
+    Check,
+    CheckJob,
+    CheckReport,
+    Family,
+    FlowEdges,
+    FlowMethod,
+    FlowResult,
+    FlowStack,
+    HeadRef,
+    RunRequest,
+    Stack,
+    Verdict,
+)
+from core.types.figure import Curve, Figure, Polygon
+
+WIDE = Style(width=600.0)
+
+
+@pytest.fixture(scope="module")
+def words() -> Tokenizer:
+    return Tokenizer.load(paths.TOKENIZER)
+
+
+@pytest.fixture
+def read(words: Tokenizer) -> Scene:
+    return scene(initial(Family.DECODER).with_row(text="The cat sat.", left_pad=1), words)
+
+
+def test_a_report_is_drawn_with_the_text_that_was_checked(words: Tokenizer, read: Scene) -> None:
+    run = RunRequest(0, "decoder", read.inputs, HeadRef(Stack.DECODER))
+    check = Check("weights", Verdict.PASS, "Good.", 0.0, 0.0)
+    report = CheckReport("decoder", "torch", "causal mask, 5 tokens", (check,))
+    later = scene(initial(Family.DECODER).with_row(text="Something else."), words)
+    shown = Shown(words, later, Stack.DECODER, answers={"checks": report})
+    assert "report" not in dict(available(shown))
+    shown = replace(shown, jobs={"checks": CheckJob(0, run)})
+    assert "report" in dict(available(shown))
+    figure = VIEWS["report"].draw(shown, WIDE)
+    assert "“The cat sat.”" in figure.texts()
+    assert figure.parameters["text"] == "The cat sat."
+
+
+def drawn(words: Tokenizer, read: Scene, shares: tuple[float, ...]) -> Figure:
+    """One layer to the last column: a residual edge, and two heads that read it and the second."""
+    count = len(read.inputs.rows[0])
+    reach = np.zeros((2, count), np.bool_)
+    reach[0, 1:] = reach[1, -1] = True
+    own = np.full((2, count), 0.2, np.float32)
+    last = count - 1
+    edges = FlowEdges(
+        stack=np.full(3, tuple(Stack).index(Stack.DECODER), np.int8),
+        layer=np.zeros(3, np.int16),
+        query=np.full(3, last, np.int32),
+        key=np.array([last, last, 1], np.int32),
+        head=np.array([-1, 0, 1], np.int16),
+        rollout=np.array(shares, np.float32),
+        value_norm=np.full(3, np.nan, np.float32),
+    )
+    stack = FlowStack(Stack.DECODER, reach, {FlowMethod.ROLLOUT: own})
+    result = FlowResult(1, last, 1, 30, (stack,), edges, ("Values are not known.",))
+    method = FlowMethod.VALUE_NORM if np.isnan(shares[0]) else FlowMethod.ROLLOUT
+    return flow_of(read, result, method, words, WIDE)
+
+
+def test_what_passes_between_two_nodes_is_one_edge(words: Tokenizer, read: Scene) -> None:
+    figure = drawn(words, read, (0.5, 0.25, 0.15))
+    thin, thick = (mark for mark in figure.marks if isinstance(mark, Curve))
+    assert thick.width == pytest.approx(5 * thin.width)
+    filled = sum(isinstance(mark, Polygon) for mark in figure.marks)
+    assert filled == (len(read.inputs.rows[0]) - 1) + 1 + 1  # The last is the key's.
+    said = "What made column 5 “.” through 1 layer, by rollout."
+    assert figure.parameters["finding"] == said
+    assert said in figure.texts()
+
+
+def test_a_flow_that_is_not_known_says_why_and_has_no_edges(words: Tokenizer, read: Scene) -> None:
+    figure = drawn(words, read, (np.nan, np.nan, np.nan))
+    assert figure.parameters["finding"].endswith("by value-norm. Values are not known.")
+    assert not any(isinstance(mark, Curve) for mark in figure.marks)
+    assert "share" not in figure.texts()
