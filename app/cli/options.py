@@ -17,6 +17,7 @@ from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
 from core.types import Family, MaskKind, ModelCard, RunRequest
+from core.workspace import naming
 
 T = TypeVar("T")
 
@@ -81,8 +82,10 @@ def _kept(args: argparse.Namespace) -> ViewState:
                 f"{args.model} says what is read under which mask, so {option} cannot be given"
                 " beside it; leave it out, or name a model."
             )
-    state = load(Path(args.model)).state
-    check_states((state,), [model_card(state.model)], tokenizer(state.model))
+    path = Path(args.model)
+    state = load(path).state
+    with naming(path, "cannot be shown"):
+        check_states((state,), [model_card(state.model)], tokenizer(state.model))
     return state
 
 
