@@ -148,7 +148,7 @@ class ExportDialog(QDialog):
         names = " and ".join(Path(path).name for path in exported.graphs)
         told = f"Wrote {names} ({size:.1f} MiB), with {Path(exported.tokenizer).name}."
         if exported.report is None:
-            self.table.set_empty("Not compared with torch.")
+            self.table.set_empty("The file is there, but was not compared with torch.")
         else:
             told += f" In words: {exported.report.sentence()}."
             self.table.set_report(exported.report)

@@ -75,6 +75,13 @@ def test_a_failed_case_stands_first_and_the_report_is_told(dialog: ExportDialog)
     ]
 
 
+def test_files_without_a_comparison_are_told_as_they_are(dialog: ExportDialog) -> None:
+    dialog.set_done(Exported(("a/x.onnx",), (2**20,), "a/x.tokenizer.json"))
+    assert dialog.sentence.text() == "Wrote x.onnx (1.0 MiB), with x.tokenizer.json."
+    said = "The file is there, but was not compared with torch."
+    assert dialog.table.empty.text() == said
+
+
 def test_progress_a_stop_and_a_failure_are_shown_and_the_choices_come_back(
     qtbot: QtBot, dialog: ExportDialog
 ) -> None:
