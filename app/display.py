@@ -68,7 +68,7 @@ class Display:
         bar.set_can_generate(not why, why)
 
     def say(self, sentence: str) -> None:
-        """What there is to say of a run; an empty sentence takes the last one away, and no other."""
+        """Say something of a run; an empty sentence takes the last one away, and no other."""
         if sentence or self._window.sentence.text() == self._said:
             self._window.sentence.setText(sentence)
         self._said = sentence

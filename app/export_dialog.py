@@ -130,13 +130,17 @@ class ExportDialog(QDialog):
 
     def set_choices(self, found: Choices, folder: Path) -> None:
         """Show what can be exported; a running export keeps what it was asked."""
+        self.set_view(found)
         if self._running:
             return
-        self._choices = found
-        self.model.setText(found.model)
         self.path.setText(str(folder / f"{found.model}.onnx"))
         self.sentence.setText("")
         self.table.set_empty("")
+
+    def set_view(self, found: Choices) -> None:
+        """Another model or mask is on screen; where to write stays."""
+        self._choices = found
+        self.model.setText(found.model)
 
     def set_progress(self, sentence: str, share: float) -> None:
         """Show how far the export is."""
