@@ -332,14 +332,14 @@ class Controller(QObject):
         self._window.run_bar.set_playing(False)
         self._display.status(EngineStatus.READY, failed.sentence)
         self._window.form.set_error(failed.sentence)
-        self._window.sentence.setText(failed.sentence)
+        self._display.say(failed.sentence)
 
     @Slot(object)
     def _on_progressed(self, progress: Progress) -> None:
         if progress.generation == self._awaited and progress.share < 1:
             self._window.run_bar.set_status(EngineStatus.RUNNING, progress.sentence)
             self._window.run_bar.set_progress(progress.share)
-            self._window.sentence.setText(progress.sentence)
+            self._display.say(progress.sentence)
 
     @Slot(str)
     def _on_engine_died(self, sentence: str) -> None:

@@ -63,7 +63,7 @@ class DataMenu(QObject):
         if view is None:
             self._warn("There is no result to export yet: wait until the model has run.")
             return
-        answers = self._board.answers_about(view)
+        answers = self._board.answers()
         flow, report = answers.get("flow"), answers.get("checks")
         beside = (
             flow if isinstance(flow, FlowResult) else None,

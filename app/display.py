@@ -40,6 +40,7 @@ class Display:
         self._tokenizer = tokenizer
         self._pairs = ""
         self._run_facts: list[str] = []
+        self._said = ""
         self._rates: dict[str, float] = {}
         self._decoding = (0, 0.0)
         """Tokens of this generation after the first, and the seconds that they took."""
@@ -65,6 +66,12 @@ class Display:
         family = next(m.family for m in models if m.name == state.model)
         why = why_no_generation(family, FAMILY_KIND[state.family])
         bar.set_can_generate(not why, why)
+
+    def say(self, sentence: str) -> None:
+        """Say something of a run; an empty sentence takes the last one away, and no other."""
+        if sentence or self._window.sentence.text() == self._said:
+            self._window.sentence.setText(sentence)
+        self._said = sentence
 
     def status(self, status: EngineStatus, detail: str = "") -> None:
         """How the engine is."""
@@ -126,6 +133,7 @@ class Display:
         self._window.attention_view.set_empty(sentence)
         self._window.heads.set_empty("No attention: the model did not run.")
         self._window.bars.set_empty("The model did not run.")
+        self._window.cache.set_cache(0, 0, 0, 0, 0)
         self._run_facts = []
         self._say_facts()
 
@@ -141,8 +149,7 @@ class Display:
         facts += self._all_rates()
         self._run_facts = facts
         self._say_facts()
-        if result.note:
-            self._window.sentence.setText(f"{result.model}: {result.note}.")
+        self.say(f"{result.model}: {result.note}." if result.note else "")
 
     def pattern(self, state: ViewState, scene: Scene, head: HeadPattern) -> None:
         """One head in full."""

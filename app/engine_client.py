@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
@@ -113,10 +113,13 @@ class EngineClient(QObject):
         self._end_process()
 
     def restart(self) -> None:
-        """End the process, whatever it does, and start a new one."""
-        self._patience.stop()
-        self._in_flight, self._waiting = None, {}
-        self._end_process()
+        """End the process, whatever it does, and start a new one; its jobs are stopped."""
+        jobs = [self._in_flight, *self._waiting.values()]
+        self._start_again()
+        self._tell_stopped(jobs)
+
+    def _start_again(self) -> None:
+        self.shutdown()
         self.start()
 
     def _end_process(self) -> None:
@@ -160,7 +163,7 @@ class EngineClient(QObject):
     def submit(self, request: RunRequest | GenerateRequest) -> None:
         """Ask for a run or a generation made with the newest number; replaces all that waits."""
         self._run = self._newest[VIEW]
-        self._waiting = {}
+        self._forget_waiting()
         self._enqueue(request)
 
     def ask_head(self, request: HeadRequest) -> None:
@@ -188,13 +191,22 @@ class EngineClient(QObject):
             return
         for name, request in list(self._waiting.items()):
             if isinstance(request, Job) and request.generation == generation:
-                del self._waiting[name]
-                self.job_ended.emit(Finished(generation, stopped=True))
+                self._tell_stopped([self._waiting.pop(name)])
 
     def stop(self) -> None:
         """Stop what runs and forget what waits; the process is restarted if it does not react."""
-        self._waiting = {}
+        self._forget_waiting()
         self._stop_flight()
+
+    def _forget_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        self._tell_stopped(waiting.values())
+
+    def _tell_stopped(self, requests: Iterable[Request | None]) -> None:
+        """Say of those that are jobs that they were stopped."""
+        for request in requests:
+            if isinstance(request, Job):
+                self.job_ended.emit(Finished(request.generation, stopped=True))
 
     def _stop_flight(self) -> None:
         if self._in_flight is not None and self._ready:
@@ -267,12 +279,12 @@ class EngineClient(QObject):
         if self._process is not None:
             self._process.join(2)
             code = self._process.exitcode
-        self.restart()
+        self._start_again()
         self.died.emit(f"The engine stopped (exit code {code}) and was started again.")
 
     @Slot()
     def _on_patience_ended(self) -> None:
-        self.restart()
+        self._start_again()
         self.died.emit("The engine did not react to the stop and was started again.")
 
 

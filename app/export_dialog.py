@@ -130,13 +130,17 @@ class ExportDialog(QDialog):
 
     def set_choices(self, found: Choices, folder: Path) -> None:
         """Show what can be exported; a running export keeps what it was asked."""
+        self.set_view(found)
         if self._running:
             return
-        self._choices = found
-        self.model.setText(found.model)
         self.path.setText(str(folder / f"{found.model}.onnx"))
         self.sentence.setText("")
         self.table.set_empty("")
+
+    def set_view(self, found: Choices) -> None:
+        """Another model or mask is on screen; where to write stays."""
+        self._choices = found
+        self.model.setText(found.model)
 
     def set_progress(self, sentence: str, share: float) -> None:
         """Show how far the export is."""
@@ -148,7 +152,7 @@ class ExportDialog(QDialog):
         names = " and ".join(Path(path).name for path in exported.graphs)
         told = f"Wrote {names} ({size:.1f} MiB), with {Path(exported.tokenizer).name}."
         if exported.report is None:
-            self.table.set_empty("Not compared with torch.")
+            self.table.set_empty("The file is there, but was not compared with torch.")
         else:
             told += f" In words: {exported.report.sentence()}."
             self.table.set_report(exported.report)

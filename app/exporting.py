@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QStandardPaths, Slot
 from app.controller import Controller
 from app.engine_client import EngineClient
 from app.errand import Errand
-from app.export_dialog import ExportDialog, choices
+from app.export_dialog import Choices, ExportDialog, choices
 from app.main_window import MainWindow
 
 
@@ -33,20 +33,28 @@ class Exporting(QObject):
         errand.failed.connect(dialog.set_failed)
         errand.died.connect(dialog.set_failed)
         errand.stopped.connect(self._on_stopped)
+        self._controller.asking.connect(self._on_view_asked)
         return dialog
+
+    def _found(self) -> Choices:
+        """What can be exported of the view."""
+        scene = self._controller.scene
+        return choices(self._controller.state.model, scene.inputs, scene.row)
 
     @Slot()
     def open(self) -> None:
         """Show the dialog for the model and the mask on screen."""
-        scene = self._controller.scene
-        found = choices(self._controller.state.model, scene.inputs, scene.row)
         documents = QStandardPaths.writableLocation(
             QStandardPaths.StandardLocation.DocumentsLocation
         )
         folder = Path(documents) if Path(documents).is_dir() else Path.home()
-        self.dialog.set_choices(found, folder)
+        self.dialog.set_choices(self._found(), folder)
         self.dialog.show()
         self.dialog.raise_()
+
+    @Slot()
+    def _on_view_asked(self) -> None:
+        self.dialog.set_view(self._found())
 
     @Slot()
     def _on_stopped(self) -> None:

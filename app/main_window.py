@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.cards import Card, plain_card
+from app.state import MOST_LETTERS
 from widgets.attention_view import AttentionView
 from widgets.cache_slots import CacheSlots
 from widgets.head_wall import HeadWall
@@ -99,7 +100,7 @@ class MainWindow(QMainWindow):
         edit.setAccessibleName(name)
         edit.setToolTip(tip)
         edit.setPlaceholderText(tip)
-        edit.setMaxLength(4000)
+        edit.setMaxLength(MOST_LETTERS)
         return edit
 
     # -- layout

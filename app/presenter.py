@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app.scene import Scene
 from app.scene import scene as scene_of
-from app.state import ViewState
+from app.state import MOST_PADS, ViewState
 from core.mask.intervals import row_intervals
 from core.mask.padding import position_ids, real_tokens
 from core.mask.spec import document_starts, prefix_end, whole
@@ -18,8 +18,6 @@ from core.types import Family, HeadPattern, MaskKind, MaskSpec, RunResult, Stack
 from widgets.mask_form import KnobLimits, MaskKnobs
 from widgets.next_token_bars import Candidate
 from widgets.token_strip import TokenStripState
-
-MOST_PADS = 32
 
 
 def labels(tokenizer: Tokenizer, ids: tuple[int, ...]) -> list[str]:

@@ -12,6 +12,7 @@ from app.state import FAMILY_KIND, RowState, ViewState, fits
 from core.text.objectives import refilled
 from core.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from core.types import Family, Inputs, MaskKind, MaskSpec, ModelCard, Stack
+from core.types.masks import require
 
 Ids = tuple[int, ...]
 
@@ -185,7 +186,26 @@ def check_states(
 ) -> None:
     """Raise ValueError with a sentence if one of some states cannot be shown here."""
     known = {card.name: card for card in cards}
+    layers = max(max(card.layers, card.encoder_layers) for card in cards)
+    heads = max(card.heads for card in cards)
     for state in states:
         if state.model not in known or not fits(known[state.model], state.family):
             raise ValueError(f"There is no model {state.model!r} for {state.family.value} here.")
-        scene(state, tokenizer)
+        _check_generated(state, known[state.model], tokenizer)
+        made = scene(state, tokenizer)
+        head, stacks = state.head, ", ".join(stack.value for stack in made.masks)
+        require(head.stack in made.masks, "head.stack", head.stack.value, f"one of {stacks}")
+        for name, number, most in (("layer", head.layer, layers), ("head", head.head, heads)):
+            require(number < most, f"head.{name}", number, f"between 0 and {most - 1}")
+
+
+def _check_generated(state: ViewState, card: ModelCard, tokenizer: Tokenizer) -> None:
+    """Raise ValueError for generated tokens that the model does not know, or has no room for."""
+    for row in state.rows:
+        count = len(row.generated)
+        allowed = f"at most the {card.positions} positions of {card.name}"
+        require(count <= card.positions, "generated", f"{count} tokens", allowed)
+        for token in row.generated:
+            known = 0 <= token < tokenizer.vocabulary
+            allowed = f"between 0 and {tokenizer.vocabulary - 1}"
+            require(known, "A generated token", token, allowed)

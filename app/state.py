@@ -16,6 +16,10 @@ FAMILY_KIND = {
 """The self-attention mask that a family button stands for."""
 
 
+MOST_ROWS, MOST_PADS, MOST_LETTERS, MOST_NEW_TOKENS = 16, 32, 4000, 512
+"""The most that the window's controls make: batch rows, pads on a side, a text, one Play."""
+
+
 @dataclass(frozen=True)
 class RowState:
     """One batch row: its text, the tokens generated after it, and its own padding.

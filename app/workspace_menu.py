@@ -13,6 +13,7 @@ from app.instruments.board import Board
 from app.layouts import Layouts
 from app.main_window import MainWindow
 from app.workspaces import SUFFIX, Workspace
+from core.workspace import naming
 
 _FILTER = f"Workspace (*{SUFFIX})"
 
@@ -42,7 +43,8 @@ class WorkspaceMenu(QObject):
         """Show a workspace; False, with a sentence, if it cannot be."""
         try:
             found = workspaces.load(path)
-            self._controller.restore(found.state, found.others)
+            with naming(path, "cannot be shown"):
+                self._controller.restore(found.state, found.others)
         except ValueError as error:
             self._warn(str(error))
             return False

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 import types
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,24 +49,40 @@ def load(kind: type[T], path: Path) -> T:
         field is not what it should be.
     """
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        return _read(kind, path)
+    except RecursionError as error:
+        raise ValueError(f"{path} is no workspace: it is nested too deeply.") from error
+
+
+def _read(kind: type[T], path: Path) -> T:
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise ValueError(f"{path} is no workspace: it is not JSON.") from error
     if not isinstance(plain, dict) or plain.get("format") != _FORMAT:
         raise ValueError(f"{path} is no workspace of maskscope.")
-    version = plain.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    with naming(path):
+        version = from_plain(int, plain.get("version"), "version")
+        _expect(version >= 1, "version", version, "1 or more")
+    if version > VERSION:
         raise ValueError(
             f"{path} is a workspace of version {version}, but this program reads versions up to"
             f" {VERSION}: use a newer maskscope."
         )
-    try:
+    with naming(path):
         found: T = from_plain(kind, plain.get("state"), "state")
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
     return found
+
+
+@contextmanager
+def naming(path: Path, what: str = "is damaged") -> Iterator[None]:
+    """A ValueError about what a file holds names the file, and ``what`` is wrong with it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path} {what}: {error}") from error
 
 
 def to_plain(value: Any) -> Any:
@@ -107,20 +126,27 @@ def from_plain(kind: Any, plain: Any, where: str) -> Any:
         _expect(plain in allowed, where, plain, f"one of {', '.join(map(str, allowed))}")
         return kind(plain)
     if kind is float:
-        _expect(
-            isinstance(plain, int | float) and not isinstance(plain, bool), where, plain, "a number"
-        )
+        number = isinstance(plain, int | float) and not isinstance(plain, bool)
+        # A comparison with NaN is false.
+        _expect(number and abs(plain) <= sys.float_info.max, where, plain, "a number")
         return float(plain)
     names = {int: "a whole number", str: "a text", bool: "true or false"}
     right = isinstance(plain, kind) and (kind is bool or not isinstance(plain, bool))
+    if isinstance(plain, str):
+        right = right and plain == _written(plain)
     _expect(right, where, plain, names[kind])
     return plain
 
 
 def _expect(ok: bool, where: str, found: object, expected: str) -> None:
     if not ok:
-        shown = json.dumps(found, ensure_ascii=False)[:60]
+        shown = _written(json.dumps(found, ensure_ascii=False)[:60])
         raise ValueError(f"{where} is {shown}, but must be {expected}.")
+
+
+def _written(text: str) -> str:
+    """A text as a file can hold it: half a character, which JSON can escape, becomes "?"."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _tuple(kinds: tuple[Any, ...], plain: Any, where: str) -> tuple[Any, ...]:

@@ -49,6 +49,7 @@ class BackendTableView(QWidget):
         self._states: list[NDArray[np.uint8]] = []
         self._empty = "Run a mask through every backend to see where they part."
         self._hot: tuple[int, int] | None = None
+        self._stale = False
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -61,9 +62,14 @@ class BackendTableView(QWidget):
         """Show a table."""
         self._table = table
         self._states = [_states(row, table.tolerance) for row in table.rows]
-        self._hot = None
+        self._hot, self._stale = None, False
         self._describe()
         self.updateGeometry()
+        self.update()
+
+    def set_stale(self, stale: bool) -> None:
+        """Fade the table of an earlier mask."""
+        self._stale = stale
         self.update()
 
     def set_empty(self, sentence: str) -> None:
@@ -145,6 +151,7 @@ class BackendTableView(QWidget):
             flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextWordWrap
             painter.drawText(box, flags, self._empty)
             return
+        painter.setOpacity(0.4 if self._stale else 1.0)
         bold = QFont(self.font())
         bold.setWeight(QFont.Weight.DemiBold)
         painter.setFont(bold)

@@ -41,6 +41,7 @@ class CheckList(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._report: CheckReport | None = None
+        self._sentence, self._stale = "", False
         self.verify = QPushButton("Verify")
         self.verify.setToolTip("Run every check on this model, this text and this mask")
         self.copy = QPushButton("Copy report")
@@ -81,28 +82,34 @@ class CheckList(QWidget):
 
     # -- told from outside: never emits
 
-    def set_report(self, report: CheckReport, *, stale: bool = False) -> None:
-        """Show a report; a stale one is of a view that is no longer on screen."""
+    def set_report(self, report: CheckReport) -> None:
+        """Show a report of the view that is on screen."""
         self._report = report
-        old = " This report is of an earlier view." if stale else ""
-        where = f"{report.model} on {report.engine}, {report.mask}"
-        self.summary.setText(f"{where}: {report.sentence()}.{old}")
         self.table.setRowCount(len(report.checks))
         for row, check in enumerate(report.checks):
             self._fill(row, check)
-        self.copy.setEnabled(True)
-        self.table.setEnabled(not stale)
+        self._stale = False
+        where = f"{report.model} on {report.engine}, {report.mask}"
+        self.set_sentence(f"{where}: {report.sentence()}.")
+
+    def set_stale(self, stale: bool) -> None:
+        """Say whether the report is of a view that is no longer on screen."""
+        self._stale = stale
+        self.set_sentence(self._sentence)
 
     def set_empty(self, sentence: str) -> None:
         """Show a sentence and no report."""
         self._report = None
-        self.summary.setText(sentence)
         self.table.setRowCount(0)
-        self.copy.setEnabled(False)
+        self.set_sentence(sentence)
 
     def set_sentence(self, sentence: str) -> None:
         """Say something and keep the report that is there."""
-        self.summary.setText(sentence)
+        self._sentence = sentence
+        old = self._stale and self._report is not None
+        self.summary.setText(f"{sentence} This report is of an earlier view." if old else sentence)
+        self.copy.setEnabled(self._report is not None and not old)
+        self.table.setEnabled(not old)
 
     @property
     def report(self) -> CheckReport | None:

@@ -103,6 +103,7 @@ class CompareView(QWidget):
         self.sentence.setText(found.sentence)
         self.note.setText(" ".join(found.notes))
         self.note.setVisible(bool(found.notes))
+        self.pages.show()
         self.go.setEnabled(found.first is not None)
         self._show_position()
 
@@ -116,6 +117,7 @@ class CompareView(QWidget):
         self.wall.set_empty("")
         self.sentence.setText(text)
         self.note.hide()
+        self.pages.hide()
         self.go.setEnabled(False)
         self._show_position()
 
@@ -217,6 +219,9 @@ class CompareView(QWidget):
         for layout in (page, below):
             layout.setContentsMargins(0, 0, 0, 0)
             layout.setSpacing(4)
+        policy = self.pages.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.pages.setSizePolicy(policy)
         self.pages.addWidget(attention)
         self.pages.addWidget(outputs)
         whole = QVBoxLayout(self)

@@ -22,6 +22,8 @@ from widgets.similarity_canvas import SimilarityCanvas
 _KINDS = {MaskKind.BIDIRECTIONAL: "Read both ways", MaskKind.CAUSAL: "Causal"}
 _PAUSE_MS = 300
 """Typing pauses so long before the sentences are read."""
+_MOST = 80
+"""Letters of a row of the window that are shown: the whole stands beside the tokens."""
 
 SENTENCES = (
     "Tom put his blue kite behind the door.",
@@ -97,7 +99,8 @@ class SimilarityView(QWidget):
 
     def set_rows(self, rows: tuple[str, ...]) -> None:
         """Say which sentences come before the list: the rows of the window."""
-        numbered = (f"{n}  {row}" for n, row in enumerate(rows, start=1))
+        cut = (row if len(row) <= _MOST else f"{row[: _MOST - 1]}…" for row in rows)
+        numbered = (f"{n}  {row}" for n, row in enumerate(cut, start=1))
         self.first.setText("\n".join(numbered) + f"\nand from {len(rows) + 1} on:")
 
     def set_mask(self, kind: MaskKind, *, fixed: bool = False) -> None:

@@ -17,6 +17,7 @@ from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
 from core.types import Family, MaskKind, ModelCard
+from core.workspace import naming
 
 T = TypeVar("T")
 
@@ -105,8 +106,10 @@ def _kept(args: argparse.Namespace) -> ViewState:
 
 def workspace_state(path: str) -> ViewState:
     """The state in a workspace; ValueError with a sentence where it cannot be shown here."""
-    state = load(Path(path)).state
-    check_states((state,), [model_card(state.model)], tokenizer(state.model))
+    file = Path(path)
+    state = load(file).state
+    with naming(file, "cannot be shown"):
+        check_states((state,), [model_card(state.model)], tokenizer(state.model))
     return state
 
 

@@ -42,6 +42,10 @@ class Backends(Instrument):
         """Say why there is no table."""
         self._table.set_empty(sentence)
 
+    def await_answer(self) -> None:
+        """Fade what is old."""
+        self._table.set_stale(True)
+
     @Slot(int)
     def _on_row_hovered(self, row: int) -> None:
         """Tell what the hovered query may read."""

@@ -84,6 +84,9 @@ class Instrument(QObject):
     def await_answer(self) -> None:
         """Fade what is old; an answer is on its way."""
 
+    def set_stale(self, stale: bool) -> None:
+        """Say whether the answer of an instrument that does not follow is of another run."""
+
     def remember(self) -> dict[str, str]:
         """What a workspace keeps of the instrument's own controls."""
         return {}

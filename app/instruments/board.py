@@ -22,6 +22,7 @@ from widgets.job_bar import JobBar
 
 PATIENCE_S = 0.3
 """What is answered sooner shows no progress."""
+_NOT_YET = "The model has not run yet; ask again once it has."
 
 
 @dataclass
@@ -38,8 +39,8 @@ class _Place:
     is_made: bool = False
     answer: object = None
     """The newest answer, None while there is none about the view on screen."""
-    answered: Job | None = None
-    """The job that it is the answer to."""
+    answered: tuple[Job, View] | None = None
+    """The job that it is the answer to, and the view that it is about."""
 
 
 class Board(QObject):
@@ -55,6 +56,8 @@ class Board(QObject):
         super().__init__(window)
         self._window, self._controller = window, controller
         self.places: dict[str, _Place] = {}
+        self._refusal = ""
+        """Why the model did not run on what is on screen; empty where it did, or may."""
         for kind in INSTRUMENTS:
             client = workshop if kind.long else controller.client
             self._place(kind(tokenizer, self), Errand(client, self))
@@ -107,26 +110,25 @@ class Board(QObject):
         return self.places[name].dock.visibleRegion().isEmpty()
 
     def answers(self) -> dict[str, object]:
-        """The newest answer of each instrument that is open, by its name."""
-        return {n: p.answer for n, p in self.places.items() if self._is_open(p) and p.answer}
+        """What each open instrument was answered about the run on screen, by its name."""
+        places = {n: p for n, p in self.places.items() if self._is_open(p) and p.answer}
+        return {n: p.answer for n, p in places.items() if not self._is_stale(p)}
 
     def shown(self) -> dict[str, object]:
-        """What a figure may show of each open instrument: its newest answer, or what it made."""
+        """What a figure may show of each open instrument: its answer, or what it made."""
         own = {n: p.instrument.shown() for n, p in self.places.items() if self._is_open(p)}
         return self.answers() | {name: made for name, made in own.items() if made is not None}
 
     def jobs(self) -> dict[str, Job]:
         """What those answers were asked with, by the name of the instrument."""
-        return {n: p.answered for n, p in self.places.items() if p.answered is not None}
+        return {n: p.answered[0] for n, p in self.places.items() if p.answered is not None}
 
-    def answers_about(self, view: View) -> dict[str, object]:
-        """Those of the answers that are about the run of ``view``, and not of an earlier one."""
-        run, found = asks(view.state, view.scene), {}
-        for name, answer in self.answers().items():
-            asked = self.places[name].asked
-            if asked is not None and asks(asked[1].state, asked[1].scene) == run:
-                found[name] = answer
-        return found
+    def _is_stale(self, place: _Place) -> bool:
+        """True where the answer is about another run than the one on screen."""
+        if place.answered is None:
+            return False
+        view, now = place.answered[1], self._controller
+        return asks(view.state, view.scene) != asks(now.state, now.scene)
 
     def remember(self) -> dict[str, dict[str, str]]:
         """The settings of every instrument that was opened."""
@@ -173,14 +175,19 @@ class Board(QObject):
     # -- asking
 
     def _look(self, place: _Place) -> None:
+        """Tell an instrument of the view, and what does not follow whether its answer is old."""
+        if not place.instrument.follows:
+            place.instrument.set_stale(self._is_stale(place))
         view = self._controller.view
         if view is not None:
             place.instrument.look(view)
 
     def _ask(self, place: _Place, *, again: bool = False) -> None:
-        """Ask about the view if the question is a new one."""
+        """Ask about the view if the question is a new one; say why where there is none."""
         view = self._controller.view
         if view is None:
+            if self._refusal or not place.instrument.follows:
+                place.instrument.refuse(self._refusal or _NOT_YET)
             return
         job = place.instrument.job(view)
         if isinstance(job, str):
@@ -208,7 +215,10 @@ class Board(QObject):
 
     @Slot()
     def _on_view_asked(self) -> None:
+        self._refusal = ""
         for place in self.places.values():
+            if place.is_made and not place.instrument.follows:
+                self._look(place)
             if place.instrument.follows and not place.instrument.long:
                 place.asked = place.answer = None
                 if self._is_open(place):
@@ -216,6 +226,7 @@ class Board(QObject):
 
     @Slot(str)
     def _on_view_refused(self, sentence: str) -> None:
+        self._refusal = sentence
         for place in self.places.values():
             if place.instrument.follows and self._is_open(place):
                 place.asked = None
@@ -225,8 +236,9 @@ class Board(QObject):
 
     def _on_answered(self, place: _Place, value: object) -> None:
         if place.asked is not None:
-            place.answer, place.answered = value, place.asked[0]
+            place.answer, place.answered = value, place.asked
             place.instrument.show(place.asked[1], value)
+            self._look(place)
 
     def _on_progressed(self, place: _Place, sentence: str, share: float) -> None:
         if time.monotonic() - place.since > PATIENCE_S:

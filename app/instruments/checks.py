@@ -36,6 +36,10 @@ class Checks(Instrument):
         self._list.copy_requested.connect(self._on_copy_requested)
         return self._list
 
+    def look(self, view: View) -> None:
+        """Places are picked in the view that is on screen."""
+        self._view = view
+
     @property
     def report(self) -> CheckReport | None:
         """The report that is shown."""
@@ -48,7 +52,6 @@ class Checks(Instrument):
     def show(self, view: View, answer: object) -> None:
         """Show the report."""
         assert isinstance(answer, CheckReport)
-        self._view = view
         self._list.set_report(answer)
 
     def refuse(self, sentence: str) -> None:
@@ -58,6 +61,10 @@ class Checks(Instrument):
     def await_answer(self) -> None:
         """Say that checks run."""
         self._list.set_sentence("Checking…")
+
+    def set_stale(self, stale: bool) -> None:
+        """Say that the report is of an earlier view, or of this one again."""
+        self._list.set_stale(stale)
 
     @Slot(object)
     def _on_place_picked(self, place: Place) -> None:

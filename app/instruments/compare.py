@@ -30,6 +30,8 @@ class Compare(Instrument):
 
     _content: CompareView
     _pair = PAIRS[0].name
+    _is_chosen = False
+    """True once the user chose the pair; until then it is the first that the view has."""
     _kept: RunRequest | None = None
     """The view that was pinned."""
     _view: View | None = None
@@ -54,6 +56,8 @@ class Compare(Instrument):
         self._view = view
         self._select()
         run = view.request
+        if not self._is_chosen:
+            self._take_first(run)
         made = pinned_sides(self._kept, run) if self._pair == PINNED else sides(self._pair, run)
         return made if isinstance(made, str) else CompareJob(0, *made, view.state.head)
 
@@ -77,6 +81,13 @@ class Compare(Instrument):
         pairs = [(pair.name, pair.title, pair.tip) for pair in PAIRS]
         self._content.set_pairs((*pairs, _PINNED), self._pair)
 
+    def _take_first(self, run: RunRequest) -> None:
+        """Choose the first pair that has two sides."""
+        there = [pair.name for pair in PAIRS if not isinstance(pair.make(run), str)]
+        if there and there[0] != self._pair:
+            self._pair = there[0]
+            self._offer()
+
     def _select(self) -> None:
         if self._view is not None and self._found is not None:
             self._content.set_selected(selected_cell(self._view, self._found))
@@ -84,12 +95,12 @@ class Compare(Instrument):
     # -- from the user
 
     def _on_pair_picked(self, name: str) -> None:
-        self._pair = name
+        self._pair, self._is_chosen = name, True
         self.asked.emit()
 
     def _on_pin_requested(self) -> None:
         if self._view is not None:
-            self._kept, self._pair = self._view.request, PINNED
+            self._kept, self._pair, self._is_chosen = self._view.request, PINNED, True
             self._offer()
             self.asked.emit()
 

@@ -104,8 +104,9 @@ class Flow(Instrument):
         """Method and number of layers."""
         if settings.get("method") in [method.value for method in FlowMethod]:
             self._flow.set_method(FlowMethod(settings["method"]))
-        if settings.get("layers", "").isdigit():
-            self._layers = int(settings["layers"])
+        layers = settings.get("layers", "")
+        if layers.isdecimal() and len(layers) < 4:
+            self._layers = int(layers)
             self.asked.emit()
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from core import paths
@@ -9,7 +10,7 @@ from core.checkpoints import bundled
 from core.export.names import Part, parts_of
 from core.export.onnx_export import ExportError, Progress, export
 from core.export.parity import verify
-from core.run.cancel import CancelToken
+from core.run.cancel import Cancelled, CancelToken
 from core.run.contract import EngineError
 from core.types import Exported, ExportJob
 
@@ -18,7 +19,7 @@ _EXPORTING = 0.6
 
 
 def export_job(job: ExportJob, progress: Progress, cancel: CancelToken) -> Exported:
-    """Write the files and the report.
+    """Write the files and the report; a stop while they are compared leaves them without one.
 
     Raises
     ------
@@ -27,7 +28,7 @@ def export_job(job: ExportJob, progress: Progress, cancel: CancelToken) -> Expor
     EngineError
         when the exporter made something that is not what was asked for.
     Cancelled
-        when ``cancel`` was set: older files are as they were, or new ones lack their report.
+        when ``cancel`` was set before the files were in place: older ones are as they were.
     """
     model = bundled.load(job.model, paths.MODELS)
     first = _EXPORTING if job.verify else 1.0
@@ -55,7 +56,8 @@ def export_job(job: ExportJob, progress: Progress, cancel: CancelToken) -> Expor
     graphs = [files.graph(part) for part in parts]
     report = None
     if job.verify:
-        report = verify(model, graphs[-1], progress=comparing, cancel=cancel)
+        with suppress(Cancelled):
+            report = verify(model, graphs[-1], progress=comparing, cancel=cancel)
     return Exported(
         tuple(str(path) for path in graphs),
         tuple(_size(path) for path in graphs),

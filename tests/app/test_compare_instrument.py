@@ -112,6 +112,23 @@ def test_a_pair_that_there_is_not_says_why(instrument: Compare) -> None:
     assert "nothing can be cached" in instrument._content.sentence.text()
 
 
+@pytest.mark.parametrize("family", list(Family))
+def test_it_opens_on_a_pair_that_the_view_has(instrument: Compare, family: Family) -> None:
+    assert isinstance(instrument.job(view_of(initial(family))), CompareJob)
+    two = family is Family.ENCODER_DECODER
+    shown = instrument._content.pair.currentData()
+    assert shown == ("padding" if two else "causal-prefix")
+    other = PREFIX if two else Family.ENCODER_DECODER
+    assert isinstance(instrument.job(view_of(initial(other))), CompareJob)
+    assert instrument._content.pair.currentData() != shown
+
+
+def test_a_pair_that_was_chosen_stays(instrument: Compare) -> None:
+    choose(instrument, "causal-prefix")
+    assert "choose another" in instrument.job(view_of(initial(Family.ENCODER_DECODER)))
+    assert instrument._content.pair.currentData() == "causal-prefix"
+
+
 def test_a_pinned_view_stays_while_the_other_follows(instrument: Compare) -> None:
     first = view_of(initial(PREFIX))
     choose(instrument, PINNED)
@@ -213,7 +230,7 @@ def test_a_cell_comes_back_from_the_window(family, name, stack, pads, past, data
     two = family is Family.ENCODER_DECODER
     state = replace(state, head=HeadRef(stack) if two else initial(family).head)
     view, instrument = view_of(state), Compare(tokenizer())
-    instrument._pair = name
+    instrument._pair, instrument._is_chosen = name, True
     job = instrument.job(view)
     assert isinstance(job, CompareJob)
     found = engines().work(job, lambda sentence, share: None, CancelToken())

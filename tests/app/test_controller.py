@@ -23,6 +23,7 @@ from core.types import (
     HeadPattern,
     HeadRef,
     HeadRequest,
+    Progress,
     RunRequest,
     RunResult,
     Stack,
@@ -69,7 +70,7 @@ class Desk:
     def last(self) -> RunRequest | GenerateRequest:
         return self.client.asked[-1]
 
-    def answer(self) -> RunResult:
+    def answer(self, note: str = "") -> RunResult:
         """Answer the last run with uniform attention."""
         request = self.last
         assert isinstance(request, RunRequest)
@@ -85,7 +86,9 @@ class Desk:
             HeadPattern(request.generation, request.head, pattern),
             np.full((spec.length, 2), 40, np.int32),
             np.full((spec.length, 2), 0.5, np.float32),
+            cache_bytes=16 * spec.filled,
             cache_difference=1e-6 if spec.past else None,
+            note=note,
         )
         self.client.result_arrived.emit(made)
         self.client.finished.emit(Finished(request.generation))
@@ -188,6 +191,37 @@ def test_a_refusal_of_the_engine_is_shown_and_the_mask_stays(desk: Desk) -> None
     assert desk.controller.state.past == 3
     assert desk.controller.answer is None
     assert "did not run" in desk.window.bars.accessibleDescription()
+
+
+@pytest.mark.parametrize("how", ["refused", "progress", "note"])
+def test_what_was_said_of_an_earlier_run_goes_with_the_next_result(desk: Desk, how: str) -> None:
+    desk.window.text.textEdited.emit("word " * 600)
+    if how == "refused":
+        desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
+    elif how == "progress":
+        assert isinstance(desk.last, RunRequest)
+        desk.client.progressed.emit(Progress(desk.last.generation, "moving into place", 0.5))
+    else:
+        desk.answer(note="trained under a causal mask only")
+    assert desk.window.sentence.text()
+    desk.window.text.textEdited.emit("Once upon a time")
+    desk.answer()
+    assert desk.window.sentence.text() == ""
+
+
+def test_what_others_say_stays_when_a_result_comes(desk: Desk) -> None:
+    desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
+    desk.window.text.textEdited.emit("Once upon a time")
+    desk.window.sentence.setText("Saved mine.maskscope.")
+    desk.answer()
+    assert desk.window.sentence.text() == "Saved mine.maskscope."
+
+
+def test_the_cache_of_an_earlier_run_goes_with_a_refusal(desk: Desk) -> None:
+    desk.answer()
+    assert "20 of 44 slots" in desk.window.cache.text()
+    desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
+    assert "slots" not in desk.window.cache.text()
 
 
 def test_a_generation_that_is_refused_leaves_the_last_run_on_screen(desk: Desk) -> None:

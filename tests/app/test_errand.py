@@ -94,6 +94,33 @@ def test_a_death_is_told_only_while_a_job_is_under_way(qtbot: QtBot, client: Eng
     assert told.words[1:] == [("ended",), ("died", "It died.")]
 
 
+@pytest.mark.parametrize("where", ["in flight", "waiting"])
+def test_a_restart_of_the_process_stops_the_job(
+    qtbot: QtBot, client: EngineClient, where: str
+) -> None:
+    one, other = Told(client), Told(client)
+    with qtbot.waitSignal(one.errand.progressed, timeout=WAIT):
+        one.errand.ask(Echo(0, "wait"))
+    asked = one if where == "in flight" else other
+    if where == "waiting":
+        other.errand.ask(Other(0, "other"))
+    with qtbot.waitSignal(client.became_ready, timeout=WAIT):
+        client.restart()
+    assert asked.words[-2:] == [("ended",), ("stopped",)]
+    assert not client.is_busy
+
+
+def test_a_stop_of_everything_ends_what_waits_too(qtbot: QtBot, client: EngineClient) -> None:
+    one, other = Told(client), Told(client)
+    with qtbot.waitSignal(one.errand.progressed, timeout=WAIT):
+        one.errand.ask(Echo(0, "wait"))
+    other.errand.ask(Other(0, "other"))
+    client.stop()
+    assert other.words == [("ended",), ("stopped",)]
+    qtbot.waitUntil(lambda: not client.is_busy, timeout=WAIT)
+    assert one.words[1:] == [("ended",), ("stopped",)]
+
+
 def test_a_stop_without_a_job_stops_nobody_else(qtbot: QtBot, client: EngineClient) -> None:
     one, other = Told(client), Told(client)
     with qtbot.waitSignal(one.errand.progressed, timeout=WAIT):

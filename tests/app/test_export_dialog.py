@@ -8,15 +8,18 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.export_dialog import ExportDialog, choices
+from app.exporting import Exporting
 from core.types import (
     Exported,
     ExportJob,
+    Family,
     Inputs,
     MaskKind,
     MaskSpec,
     ParityCase,
     ParityReport,
 )
+from tests.app.test_controller import Desk
 
 FOLDER = Path("some") / "folder"
 PADDED = Inputs(
@@ -73,6 +76,34 @@ def test_a_failed_case_stands_first_and_the_report_is_told(dialog: ExportDialog)
         ["prefix", "5.0e-01", "FAIL"],
         ["pads", "1.0e-05", "PASS"],
     ]
+
+
+def test_the_mask_that_is_built_in_is_the_one_on_screen_when_it_is_asked_for(
+    qtbot: QtBot,
+) -> None:
+    desk = Desk(Family.DECODER)
+    qtbot.addWidget(desk.window)
+    exporting = Exporting(desk.window, desk.controller, desk.client)
+    exporting.open()
+    dialog = exporting.dialog
+    dialog.path.setText("mine.onnx")
+    dialog.masks.setCurrentIndex(1)
+    desk.window.text.textEdited.emit("Tom sat.")
+    asked: list[ExportJob] = []
+    dialog.export_requested.disconnect()
+    dialog.export_requested.connect(asked.append)
+    dialog.export.click()
+    assert asked[0].mask == desk.controller.scene.inputs.mask
+    assert asked[0].out == "mine.onnx"
+    dialog.close()
+    desk.client.deleteLater()
+
+
+def test_files_without_a_comparison_are_told_as_they_are(dialog: ExportDialog) -> None:
+    dialog.set_done(Exported(("a/x.onnx",), (2**20,), "a/x.tokenizer.json"))
+    assert dialog.sentence.text() == "Wrote x.onnx (1.0 MiB), with x.tokenizer.json."
+    said = "The file is there, but was not compared with torch."
+    assert dialog.table.empty.text() == said
 
 
 def test_progress_a_stop_and_a_failure_are_shown_and_the_choices_come_back(

@@ -91,6 +91,18 @@ def written(path: Path, **changes: Any) -> Path:
         ({"colour": "red", "window": 1.5}, "state.window is 1.5, but must be a whole number"),
         ({"colour": "red", "words": []}, "state.words is [], but must be an object"),
         ([], "state is [], but must be an object"),
+        (
+            {"colour": "red", "leaves": [{"text": "a", "size": 10**400}]},
+            "leaves[0].size is 1000",
+        ),
+        (
+            {"colour": "red", "leaves": [{"text": "a", "size": float("nan")}]},
+            "leaves[0].size is NaN, but must be a number",
+        ),
+        (
+            {"colour": "red", "leaves": [{"text": "\ud800"}]},
+            'leaves[0].text is "?", but must be a text',
+        ),
     ],
 )
 def test_a_damaged_field_is_named(tmp_path: Path, state: Any, said: str) -> None:
@@ -113,6 +125,19 @@ def test_what_is_no_workspace_is_told_apart(tmp_path: Path) -> None:
         load(Tree, path)
     with pytest.raises(ValueError, match="of version 2, but this program reads versions up to 1"):
         load(Tree, written(path, version=2))
+    for version, said in ((-3, "-3, but must be 1 or more"), (True, "true, but must be a whole")):
+        with pytest.raises(ValueError, match=f"is damaged: version is {said}"):
+            load(Tree, written(path, version=version))
+    path.write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        load(Tree, path)
+
+
+def test_a_mark_of_the_byte_order_is_no_damage(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.maskscope")
+    before = load(Tree, path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load(Tree, path) == before
 
 
 def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:

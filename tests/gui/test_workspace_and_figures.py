@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import workspaces
 from app.figure_views import VIEWS
 from app.gui import Session
 from core.types import Family, HeadRef, Stack
@@ -51,38 +48,6 @@ def test_a_workspace_brings_everything_back(qtbot: QtBot, session: Session, tmp_
     answer = controller.answer
     assert answer is not None
     assert answer.head.pattern.shape[0] == controller.scene.inputs.mask.length
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"state": {"model": "nobody"}}, "There is no model 'nobody' for decoder here."),
-        ({"state": {"prefix": 3}}, "prefix"),
-        ({"state": {"past": 999}}, "past is 999"),
-        ({"state": {"rows": []}}, "state.rows is empty"),
-        ({"state": {"row": 7}}, "state.row is 7, but must be between 0 and 0"),
-    ],
-)
-def test_a_workspace_that_cannot_be_shown_leaves_the_window_as_it_is(
-    qtbot: QtBot, session: Session, tmp_path: Path, change: dict, said: str
-) -> None:
-    path = tmp_path / "bad.maskscope"
-    workspaces.save(session.files.made(), path)
-    plain = json.loads(path.read_text())
-    if change["state"].get("prefix"):
-        plain["state"]["state"]["family"] = "prefix"
-        plain["state"]["state"]["model"] = "prefix"
-        plain["state"]["state"]["prefix"] = 999
-    else:
-        plain["state"]["state"] |= change["state"]
-    path.write_text(json.dumps(plain))
-    before = session.controller.state
-    assert not session.files.open_file(path)
-    assert session.controller.state == before
-    assert said in session.window.sentence.text()
-    for box in session.window.findChildren(QMessageBox):
-        assert said in box.text()
-        box.close()
 
 
 def test_closing_keeps_the_session_for_the_next_start(qtbot: QtBot, session: Session) -> None:

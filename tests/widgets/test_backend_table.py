@@ -110,3 +110,11 @@ def test_it_is_deaf_and_has_an_empty_state(view: BackendTableView) -> None:
     view.set_table(TABLE)
     assert view.accessibleDescription() == "1 of 2 backends agree with plain loops."
     assert spy.count() == 0
+
+
+def test_a_stale_table_is_pale_until_a_new_one_comes(view: BackendTableView) -> None:
+    fresh = view.grab().toImage()
+    view.set_stale(True)
+    assert view.grab().toImage() != fresh
+    view.set_table(TABLE)
+    assert view.grab().toImage() == fresh

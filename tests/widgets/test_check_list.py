@@ -46,3 +46,23 @@ def test_a_sentence_keeps_the_report_and_emptying_drops_it(qtbot: QtBot) -> None
     assert view.report is None
     assert view.table.rowCount() == 0
     assert not view.copy.isEnabled()
+
+
+def test_a_stale_report_says_so_whatever_is_said_and_cannot_be_taken_away(qtbot: QtBot) -> None:
+    view, old = CheckList(), " This report is of an earlier view."
+    qtbot.addWidget(view)
+    view.set_empty("Verify runs every check.")
+    view.set_stale(True)
+    assert view.summary.text() == "Verify runs every check."
+    view.set_report(demo_report())
+    assert not view.summary.text().endswith(old)
+    view.set_stale(True)
+    assert view.summary.text().endswith(f"1 cannot be shown here.{old}")
+    view.set_sentence("Checking…")
+    assert view.summary.text() == f"Checking…{old}"
+    assert not view.copy.isEnabled()
+    assert not view.table.isEnabled()
+    view.set_stale(False)
+    assert view.summary.text() == "Checking…"
+    assert view.copy.isEnabled()
+    assert view.table.isEnabled()

@@ -78,11 +78,14 @@ def test_an_empty_view_says_why_and_offers_nothing(qtbot: QtBot, shown: Show) ->
     view = view_of()
     shown(view, 700, 320)
     view.set_empty("Nothing can be cached.")
+    assert not view.pages.isVisible()
     assert view.sentence.text() == "Nothing can be cached."
     assert not view.go.isEnabled()
     assert all(square.frame() is None for square in view.squares)
     assert (view.moved.rowCount(), view.levels.rowCount()) == (0, 0)
     assert view.pair.isEnabled()
+    view.set_comparison(*demo_comparison(False))
+    assert view.pages.isVisible()
 
 
 def test_titles_sentence_and_notes_are_those_of_the_comparison(qtbot: QtBot) -> None:

@@ -80,6 +80,15 @@ def test_being_told_a_mask_asks_nothing(shown: Callable[..., None]) -> None:
     assert asked == [MaskKind.CAUSAL]
 
 
+def test_a_long_row_leaves_room_for_the_list(shown: Callable[..., None]) -> None:
+    view, long = demo(shown), "word " * 512
+    view.set_rows((long, "Short."))
+    QApplication.processEvents()
+    assert view.first.text().splitlines()[0] == f"1  {long[:79]}…"
+    assert view.first.text().splitlines()[1:] == ["2  Short.", "and from 3 on:"]
+    assert view.edit.height() >= view.first.height()
+
+
 def test_a_sentence_stands_where_there_is_nothing(shown: Callable[..., None]) -> None:
     view = demo(shown)
     view.set_empty("There is 1 sentence.")

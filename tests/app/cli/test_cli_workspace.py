@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from app import workspaces
 from app.state import RowState, ViewState, initial
 from app.workspaces import Workspace
 from core.types import Family, HeadRef, Sampling, Stack
+from tests.app.damage import damaged
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -170,3 +173,17 @@ def test_what_cannot_be_gets_a_sentence(refused, tmp_path, words, told):
     wrong = replace(initial(Family.ENCODER_DECODER), model="encoder")
     workspaces.save(Workspace(wrong), tmp_path / "wrong.maskscope")
     assert told in refused(*words)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_a_damaged_file_runs_or_gets_a_sentence(maskscope, tmp_path, data):
+    path = data.draw(damaged(tmp_path))
+    told = maskscope("run", str(path))
+    if told.code != 0:
+        assert told.code == 2, told
+        (sentence,) = told.err.splitlines()
+        assert sentence.startswith("maskscope: ")
+        assert sentence.endswith(".")
