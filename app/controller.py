@@ -17,7 +17,7 @@ from app.engine_process import Failed, Finished, Ready
 from app.instruments.base import View
 from app.main_window import MainWindow
 from app.playback import Playback, scene_of
-from app.scene import Scene, asks, check_states, scene
+from app.scene import Scene, asks, check_states, request, scene
 from app.state import ViewState, controls, fits, initial
 from core.text.tokenizer import Tokenizer
 from core.types import (
@@ -189,17 +189,7 @@ class Controller(QObject):
     # -- asking the engine
 
     def _request(self, generation: int) -> RunRequest:
-        state = self._state
-        return RunRequest(
-            generation=generation,
-            model=state.model,
-            inputs=self._scene.inputs,
-            head=state.head,
-            row=state.row,
-            device=state.device,
-            dtype=state.dtype,
-            backend=state.backend,
-        )
+        return request(self._state, self._scene, generation)
 
     def _run(self) -> None:
         self._playback = self._playback.ended()
@@ -324,15 +314,21 @@ class Controller(QObject):
 
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
-        if self._playback.running is None:
-            self._answer = None
-            self._display.refused(failed.sentence)
-            self.refused.emit(failed.sentence)
+        writing = self._playback.running is not None
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
         self._display.status(EngineStatus.READY, failed.sentence)
         self._window.form.set_error(failed.sentence)
         self._display.say(failed.sentence)
+        if not writing:
+            self._answer = None
+            self._display.refused(failed.sentence)
+            self.refused.emit(failed.sentence)
+        elif self._scene.inputs != self._asked.inputs:  # What was written until then stays.
+            self._run()
+        else:
+            self._awaited = 0
+            self.shown.emit()
 
     @Slot(object)
     def _on_progressed(self, progress: Progress) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.state import FAMILY_KIND, RowState, ViewState, fits
 from core.text.objectives import refilled
 from core.text.tokenizer import BOS, EOS, PAD, Tokenizer
-from core.types import Family, Inputs, MaskKind, MaskSpec, ModelCard, Stack
+from core.types import Family, Inputs, MaskKind, MaskSpec, ModelCard, RunRequest, Stack
 from core.types.masks import require
 
 Ids = tuple[int, ...]
@@ -173,6 +173,21 @@ def _two_stacks(state: ViewState, tokenizer: Tokenizer) -> Scene:
         {Stack.ENCODER: read, Stack.DECODER: chunk, Stack.CROSS: chunk},
         {Stack.ENCODER: read, Stack.DECODER: written, Stack.CROSS: read},
         len(state.current.generated),
+    )
+
+
+def request(state: ViewState, shown: Scene, generation: int = 1, *, top: int = 8) -> RunRequest:
+    """What the engine is asked for a state and what it means."""
+    return RunRequest(
+        generation=generation,
+        model=state.model,
+        inputs=shown.inputs,
+        head=state.head,
+        row=shown.row,
+        top=top,
+        device=state.device,
+        dtype=state.dtype,
+        backend=state.backend,
     )
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from app.cli.models import add_json, model_card
 from app.cli.options import add_reading, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, progress, table, to_json
-from app.cli.reading import engine, request
-from app.scene import scene
+from app.cli.reading import engine
+from app.scene import request, scene
 from app.state import SAMPLES
 from app.workspaces import is_workspace
 from core.types import CheckReport, RunRequest

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, varied, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
-from app.cli.reading import engine, request
+from app.cli.reading import engine
 from app.cli.values import MOST, whole, whole_list
 from app.pairs import PAIRS, Sides, sides
-from app.scene import scene
+from app.scene import request, scene
 from app.state import FAMILY_KIND, ViewState
 from core.text.tokenizer import Tokenizer
 from core.types import CompareJob, Comparison, RunRequest, Side

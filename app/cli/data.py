@@ -10,10 +10,10 @@ from app.cli.check import checked
 from app.cli.flow import usual_position
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import progress
-from app.cli.reading import engine, request
+from app.cli.reading import engine
 from app.cli.values import whole
 from app.data import data_job
-from app.scene import scene
+from app.scene import request, scene
 from core.types import FlowJob
 
 BESIDE = ("flow", "checks")

@@ -11,8 +11,8 @@ import numpy as np
 from app.cli.models import add_json
 from app.cli.options import add_engine, text_state, tokenizer
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
-from app.cli.reading import engine, request
-from app.scene import document, scene
+from app.cli.reading import engine
+from app.scene import document, request, scene
 from app.state import ViewState
 from app.workspaces import SUFFIX
 from core.text.special import BOS, EOS

@@ -14,11 +14,11 @@ from app.cli.embeddings import sentences, usual_mask
 from app.cli.flow import usual_position
 from app.cli.objectives import job_of
 from app.cli.options import options_given
-from app.cli.reading import engine, request
+from app.cli.reading import engine
 from app.cli.stages import query_of
 from app.cli.values import whole
 from app.pairs import PAIRS, sides
-from app.scene import Scene
+from app.scene import Scene, request
 from app.sizes import sizes_of_model
 from app.state import ViewState
 from app.training_figures import CostShown

@@ -12,9 +12,9 @@ import numpy as np
 from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
-from app.cli.reading import engine, request
+from app.cli.reading import engine
 from app.cli.values import whole
-from app.scene import Scene, scene
+from app.scene import Scene, request, scene
 from core.mask.padding import last_real
 from core.text.tokenizer import MASK, Tokenizer
 from core.types import LEAST_EDGE, FlowEdges, FlowJob, FlowMethod, FlowResult, FlowStack, Stack

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
-from app.cli.reading import Reading, candidates, engine, in_words, read, request
+from app.cli.reading import Reading, candidates, engine, in_words, read
 from app.cli.values import decimal, whole
-from app.scene import scene
+from app.scene import request, scene
 from app.state import ViewState
 from core.text.tokenizer import MASK, Tokenizer
 from core.types import Family, GenerateRequest, MaskKind, StepEvent

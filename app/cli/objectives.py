@@ -11,9 +11,9 @@ import numpy as np
 from app.cli.models import add_json
 from app.cli.options import add_engine, text_state, tokenizer
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, table, to_json
-from app.cli.reading import engine, request
+from app.cli.reading import engine
 from app.cli.values import MOST, whole
-from app.scene import document, scene, sentence_ends
+from app.scene import document, request, scene, sentence_ends
 from app.state import ViewState
 from app.workspaces import SUFFIX, is_workspace
 from core.text.tokenizer import Tokenizer

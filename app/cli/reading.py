@@ -17,7 +17,7 @@ from app.cli.mask import row_facts
 from app.cli.models import is_file
 from app.cli.options import tokenizer
 from app.cli.output import Failure, table
-from app.scene import Scene, scene
+from app.scene import Scene, request, scene
 from app.state import ViewState
 from core import paths
 from core.mask.closed_form import allowed_pairs
@@ -25,7 +25,7 @@ from core.mask.intervals import row_intervals
 from core.mask.padding import position_ids
 from core.mask.spec import only_row
 from core.text.tokenizer import Tokenizer
-from core.types import HeadRef, HeadRequest, MaskSpec, RunRequest, RunResult, Stack
+from core.types import HeadRef, HeadRequest, MaskSpec, RunResult, Stack
 from core.types.wording import a_mask, counted
 
 if TYPE_CHECKING:
@@ -65,21 +65,6 @@ def _exported(model: str) -> Path:
     print(f"maskscope: exporting {model} to ONNX, once", file=sys.stderr)
     found.make()
     return found.path
-
-
-def request(state: ViewState, shown: Scene, *, top: int = 8) -> RunRequest:
-    """What the engine is asked for a state."""
-    return RunRequest(
-        generation=1,
-        model=state.model,
-        inputs=shown.inputs,
-        head=state.head,
-        row=shown.row,
-        top=top,
-        device=state.device,
-        dtype=state.dtype,
-        backend=state.backend,
-    )
 
 
 @dataclass(frozen=True)

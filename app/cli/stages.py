@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
-from app.cli.reading import engine, request
+from app.cli.reading import engine
 from app.cli.values import whole
-from app.scene import Scene, scene
+from app.scene import Scene, request, scene
 from core.run.stages import EXAMPLE_KEYS, EXAMPLE_WORDS, example, stages
 from core.text.tokenizer import MASK
 from core.types import HeadRef, Stack, Stages, StagesJob

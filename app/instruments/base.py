@@ -50,7 +50,7 @@ class Instrument(QObject):
     asked = Signal()
     """The instrument's own controls changed: ask again."""
     picked = Signal(object)
-    """A `ViewState` that the user chose in the instrument."""
+    """A `ViewState` whose head and cell the user chose in the instrument."""
     said = Signal(str)
     """A sentence for the status line."""
 

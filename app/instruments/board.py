@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QObject, Slot
@@ -16,6 +16,7 @@ from app.instruments.base import Instrument, View
 from app.instruments.registry import INSTRUMENTS
 from app.main_window import MainWindow
 from app.scene import asks
+from app.state import ViewState
 from core.text.tokenizer import Tokenizer
 from core.types import Job
 from widgets.job_bar import JobBar
@@ -80,7 +81,7 @@ class Board(QObject):
         errand.died.connect(partial(self._on_failed, place))
         errand.stopped.connect(partial(self._on_stopped, place))
         instrument.asked.connect(partial(self._on_instrument_asked, place))
-        instrument.picked.connect(self._controller.update)
+        instrument.picked.connect(self._on_picked)
         instrument.said.connect(self._window.sentence.setText)
 
     # -- docks
@@ -231,6 +232,13 @@ class Board(QObject):
             if place.instrument.follows and self._is_open(place):
                 place.asked = None
                 place.instrument.refuse(sentence)
+
+    @Slot(object)
+    def _on_picked(self, picked: ViewState) -> None:
+        """Show the head and the cell of a state; what else was changed since stays as it is."""
+        now = self._controller.state
+        if picked.family is now.family:
+            self._controller.update(replace(now, head=picked.head, cell=picked.cell))
 
     # -- answers
 

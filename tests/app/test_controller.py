@@ -230,6 +230,20 @@ def test_a_generation_that_is_refused_leaves_the_last_run_on_screen(desk: Desk) 
     desk.client.failed.emit(Failed(2, "An encoder cannot generate."))
     assert desk.controller.answer is made
     assert desk.window.sentence.text() == "An encoder cannot generate."
+    assert desk.controller.view is not None, "instruments ask about it again"
+
+
+def test_what_was_generated_before_a_failure_is_read_and_the_reason_stays(desk: Desk) -> None:
+    desk.answer()
+    desk.controller.play()
+    desk.step(40)
+    desk.client.failed.emit(Failed(2, "cpu ran out of memory."))
+    assert desk.controller.state.current.generated == (40,)
+    assert isinstance(desk.last, RunRequest)
+    assert desk.last.inputs.rows[0][-1] == 40
+    desk.answer()
+    assert desk.controller.view is not None
+    assert desk.window.form.error.text() == "cpu ran out of memory."
 
 
 def test_a_cache_offset_shows_the_difference_to_the_uncached_run(desk: Desk) -> None:
