@@ -72,6 +72,17 @@ def test_another_query_is_another_question_and_a_click_on_a_node_selects_it(
     assert session.controller.state.cell == (4, 3)
 
 
+def test_a_click_in_an_instrument_brings_no_older_settings_back(
+    qtbot: QtBot, session: Session
+) -> None:
+    flow = opened(qtbot, session, "flow")
+    assert isinstance(flow, Flow)
+    session.controller.update(replace(session.controller.state, max_new_tokens=7))
+    flow._flow.edge_clicked.emit(HEAD, (4, 3))
+    state = session.controller.state
+    assert (state.head, state.cell, state.max_new_tokens) == (HEAD, (4, 3), 7)
+
+
 def test_what_is_in_the_cache_cannot_be_selected_and_says_so(
     qtbot: QtBot, session: Session
 ) -> None:
