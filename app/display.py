@@ -63,6 +63,8 @@ class Display:
         ):
             if edit.text() != text:
                 edit.setText(text)
+                if not edit.hasFocus():
+                    edit.home(False)  # A long text is read from its beginning.
         family = next(m.family for m in models if m.name == state.model)
         why = why_no_generation(family, FAMILY_KIND[state.family])
         bar.set_can_generate(not why, why)

@@ -253,6 +253,13 @@ def test_a_cache_offset_shows_the_difference_to_the_uncached_run(desk: Desk) -> 
     assert "8 cached" in desk.window.mask_card.note.text()
 
 
+def test_a_text_that_was_not_typed_is_shown_from_its_beginning(desk: Desk) -> None:
+    text = "Once upon a time there was a little girl. " * 4
+    desk.controller.edit(desk.controller.state.with_row(text=text))
+    assert desk.window.text.text() == text
+    assert desk.window.text.cursorPosition() == 0
+
+
 def test_typing_changes_the_tokens_and_keeps_the_knobs_in_range(desk: Desk) -> None:
     desk.window.text.textEdited.emit("The cat")
     request = desk.last
