@@ -198,7 +198,8 @@ class FlowView(QWidget):
             self.titles[name].setVisible(name in shown and len(shown) > 1)
             if name in shown:
                 strip.set_tokens(self._strip_state(shown[name]))
-        notes = () if result is None else (*result.notes, *filter(None, [self._cone_said]))
+        told = () if result is None else result.notes_for(self.chosen)
+        notes = (*told, *filter(None, [self._cone_said]))
         self.note.setText(" ".join(notes))
         self.note.setVisible(bool(notes))
 

@@ -117,7 +117,7 @@ def as_text(job: ObjectiveJob, seen: ObjectiveView, words: Tokenizer) -> str:
         seen.sentence,
         *(f"note: {note}" for note in seen.notes),
     ]
-    if seen.objective in (Objective.MASKED, Objective.CAUSAL):
+    if seen.counts:
         lines.append(seen.counts)
     if seen.prefix:
         lines.append(f"prefix: {counted(seen.prefix, 'token')}")
@@ -176,7 +176,7 @@ def as_plain(job: ObjectiveJob, seen: ObjectiveView, words: Tokenizer) -> dict[s
         "mean": None if seen.mean is None else round(seen.mean, 6),
         "denominator": seen.denominator,
         "counts": {
-            "next_token": seen.tokens - 1,
+            "next_token": seen.next_tokens,
             "masked_on_average": round(MASK_RATE * seen.selectable, 6),
         },
         "likeliest": guesses,

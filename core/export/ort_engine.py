@@ -27,7 +27,7 @@ from core.run.rollout import Evidence
 from core.run.sampling import draw
 from core.run.side import SideReading
 from core.run.surprise import surprise
-from core.run.validate import check, check_generates, check_row, out_of_training
+from core.run.validate import check, check_generates, check_row, out_of_training, room
 from core.run.walls import Walls, only_stack
 from core.text.special import EOS
 from core.types import (
@@ -212,12 +212,12 @@ class OrtEngine:
         inputs = prompt(run.inputs, run.row)
         check_generates(model, inputs.mask)
         check(model, inputs)
-        room = model.config.positions - inputs.mask.real_tokens(0)
+        most = min(request.max_new_tokens, room(model, inputs.mask))
         look = _Look(0, only_stack(inputs), Walls())
         state = model.begin(1, arrays_of(inputs).source, cancel)
         look.at_memory(state)
         self._kept = run.generation, look.walls
-        for step in range(min(request.max_new_tokens, room + 1)):
+        for step in range(most):
             if cancel is not None:
                 cancel.check()
             event = self._step(request, model, inputs, state, look, step, cancel)

@@ -10,9 +10,10 @@ from core.run.arrays import Arrays
 from core.run.cancel import CancelToken
 from core.run.checks.subject import Reading, Subject
 from core.run.walls import Key
-from core.types import LOSSY_BOUNDS, Stack
+from core.types import Stack
 
-TOLERANCE = 2e-4
+TOLERANCES = {"float32": 2e-4, "float16": 5e-2, "int8": 4e-1}
+"""The largest difference of logits between two readings of one graph that is rounding."""
 
 
 class OrtSubject(Subject):
@@ -46,7 +47,7 @@ class OrtSubject(Subject):
 
 def tolerance(model: OrtModel) -> float:
     """The largest absolute difference of logits that is rounding."""
-    return LOSSY_BOUNDS.get(model.dtype, {"logits": TOLERANCE})["logits"]
+    return TOLERANCES[model.dtype]
 
 
 def _keep(kept: dict[Key, list[NDArray[np.float32]]], chunk: Chunk, width: int) -> None:

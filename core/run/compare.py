@@ -87,7 +87,7 @@ def _told(
 ) -> Comparison:
     """What two readings have in common, and the difference of the rest."""
     (a, b), lost = cut(readings, text, source)
-    tolerance = max(reading.tolerance for reading in readings)
+    tolerance = min(reading.tolerance for reading in readings)  # Loss of bits is a difference.
     logs = [log_probabilities(one.logits) for one in (a, b)]
     ids, probabilities = moved(logs[0], logs[1], MOVED)
     head, shown_as = _nearest(job.head, a), _names(inputs[0])

@@ -35,7 +35,7 @@ from core.run.side import SideReading
 from core.run.side_torch import read_side
 from core.run.step import Tensors, begin, chunk, to_device
 from core.run.surprise import surprise
-from core.run.validate import check, check_generates, check_row, out_of_training
+from core.run.validate import check, check_generates, check_row, out_of_training, room
 from core.run.walls import only_stack
 from core.text.special import EOS
 from core.types import (
@@ -226,12 +226,12 @@ class Engine:
             inputs = prompt(run.inputs, run.row)
             check_generates(model, inputs.mask)
             check(model, inputs)
-            room = model.config.positions - inputs.mask.real_tokens(0)
+            most = min(request.max_new_tokens, room(model, inputs.mask))
             capture = Capture(cancel=cancel, only=only_stack(inputs))
             with torch.inference_mode():
                 cache = begin(model, to_device(inputs, device), capture)
             self._kept = _Kept(run.generation, capture)
-            for step in range(min(request.max_new_tokens, room + 1)):
+            for step in range(most):
                 if cancel is not None:
                     cancel.check()
                 event = self._step(request, model, inputs, cache, capture, step)

@@ -124,6 +124,7 @@ def objective(
         prefix=example.prefix,
         notes=(*filter(None, notes), *_shift_notes(config.family, job)),
         seconds=time.perf_counter() - started,
+        gaps=_gaps(job),
     )
 
 
@@ -208,13 +209,19 @@ def _refusal(family: Family, asked: Objective) -> str:
     )
 
 
+def _gaps(job: ObjectiveJob) -> int:
+    return sum(MASK <= token < FIRST_PIECE for token in job.ids)
+
+
 def _notes(model: Model, spec: MaskSpec, job: ObjectiveJob) -> list[str]:
     """What must be known of a loss that was computed."""
     notes, config = [], model.config
-    gaps = sum(MASK <= token < FIRST_PIECE for token in job.ids)
-    if gaps:
+    if gaps := _gaps(job):
         places = "A gap" if gaps == 1 else f"{gaps} gaps"
-        notes.append(f"{places} in the text: what belongs there is not known, so no loss is taken.")
+        note = f"{places} in the text: what belongs there is not known, so no loss is taken"
+        met = config.family is Family.ENCODER or MaskKind.BIDIRECTIONAL in config.kinds
+        stranger = "" if met else "; the model never met a [MASK], and is the worse for it after it"
+        notes.append(f"{note}{stranger}.")
     if job.objective is Objective.DENOISING:
         notes.append("The model was trained on spans: to restore a whole text is new to it.")
     if config.family is Family.ENCODER and job.objective is not Objective.MASKED:

@@ -89,6 +89,17 @@ def check_generates(model: Model, spec: MaskSpec) -> None:
         raise ValueError(reason)
 
 
+def room(model: Model, spec: MaskSpec) -> int:
+    """Tokens that can follow the only row of ``spec`` and still be read; ValueError for none."""
+    positions = model.config.positions
+    if spec.real_tokens(0) >= positions:
+        raise ValueError(
+            f"The text fills the {positions} positions of the model: there is no room for another"
+            " token; shorten it."
+        )
+    return positions - spec.real_tokens(0)
+
+
 def why_no_generation(family: Family, kind: MaskKind) -> str:
     """A sentence if a model of this family under such a mask cannot generate, else empty."""
     if family is not Family.ENCODER and kind.is_causal:

@@ -95,6 +95,7 @@ class ObjectiveView:
     top_ids, top_probs : int32 and float32 ``[T]``, the likeliest token and its probability; empty
         if nothing was computed.
     tokens, selectable : tokens of the plain sentence, and how many of them stand for text.
+    gaps : how many of them are gaps, of which nobody knows what belongs there.
     prefix : tokens of the prefix, 0 without one.
     notes : sentences about what could not be computed, or must be known to read the rest.
     """
@@ -113,6 +114,7 @@ class ObjectiveView:
     prefix: int = 0
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    gaps: int = 0
 
     @property
     def loss_mask(self) -> NDArray[np.bool_]:
@@ -150,12 +152,19 @@ class ObjectiveView:
         if self.mean is None:
             return f"{places} {'carries' if count == 1 else 'carry'} loss; no loss was computed."
         total = float(self.loss[self.loss_mask].sum(dtype=np.float64))
-        return f"mean loss {total:.2f} nats / {places} = {self.mean:.3f} nats"
+        return f"mean loss {total:.3f} nats / {places} = {self.mean:.3f} nats"
+
+    @property
+    def next_tokens(self) -> int:
+        """Positions at which the next token of the plain sentence can be predicted."""
+        return self.tokens - 1 - self.gaps
 
     @property
     def counts(self) -> str:
-        """How much two objectives learn from the plain sentence, in words."""
-        causal, masked = self.tokens - 1, MASK_RATE * self.selectable
+        """How much two objectives learn from the plain sentence, in words; empty for others."""
+        if self.objective not in (Objective.MASKED, Objective.CAUSAL):
+            return ""
+        causal, masked = self.next_tokens, MASK_RATE * self.selectable
         more = f", {causal / masked:.2f} times as many" if masked else ""
         return (
             f"Of {counted(self.tokens, 'token')}, masking selects {masked:.2f} on average; the"

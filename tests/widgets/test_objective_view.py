@@ -22,7 +22,7 @@ def made(shown: Callable[..., None]) -> ObjectivePanel:
 
 def test_the_mean_is_written_out(shown: Callable[..., None]) -> None:
     panel = made(shown)
-    assert panel.mean.text() == "mean loss 4.53 nats / 3 positions = 1.510 nats"
+    assert panel.mean.text() == "mean loss 4.530 nats / 3 positions = 1.510 nats"
     assert "masking selects 1.20 on average" in panel.counts.text()
     assert not panel.note.isVisible()
     assert not panel.strip.isVisible()

@@ -85,7 +85,10 @@ def cache(bench: Bench) -> Check:
     count = counted(len(offsets), "cache offset")
     if len(offsets) == width - first > 1:
         count = f"All {count}"
-    told = f"{count}, token by token and chunks of {_CHUNK} give what one piece gives."
+    told = (
+        f"{count} in rows of {width} columns, 2 of them pads, token by token and chunks of"
+        f" {_CHUNK} give what one piece gives."
+    )
     return bench.agree(name, pairs, told)
 
 

@@ -101,7 +101,23 @@ def boundary(bench: Bench) -> Check:
             largest = max(largest, float(apart.max()))
     count = f"{len(columns)} of {text.length} tokens"
     sentence = f"Changing {count} one by one moves no output that the mask closes to them."
+    sentence += _window_not_shown(bench, can)
     return Check(name, Verdict.PASS, sentence, largest, subject.tolerance)
+
+
+def _window_not_shown(bench: Bench, can: NDArray[np.bool_]) -> str:
+    """A sentence where a window closes nothing through all layers that would be open without it."""
+    spec, layers = bench.text.spec, bench.subject.config.layers
+    if spec.window is None:
+        return ""
+    wide = replace(spec, window=None)
+    if (can != np.stack([upstream(wide, 0, i, layers)[0] for i in range(spec.length)])).any():
+        return ""
+    needed = layers * (spec.window - 1) + 2
+    return (
+        f" The window of {spec.window} is not shown: through {layers} layers it closes nothing more"
+        f" in {spec.length} tokens; {needed} or more show it."
+    )
 
 
 def _crossed(
@@ -127,6 +143,9 @@ def prefix(bench: Bench) -> Check:
         return refused(name, f"prefix {length} cannot show whether it reads both ways: 2 can.")
     if length >= text.length:
         return refused(name, f"prefix {length} is the whole text: nothing comes after it.")
+    first = int(dense(text.spec)[0, 0, :, length - 1].argmax())
+    if first == length - 1:
+        return refused(name, f"No token before {first}, the last of the prefix, may read it.")
     last, after = [length - 1], range(length, text.length)
     inputs = text.batch([text.ids, bench.changed(last), bench.changed(after)])
     reading = bench.subject.read(inputs)
@@ -138,19 +157,17 @@ def prefix(bench: Bench) -> Check:
         place = bench.place(Pair(inputs), Pair(inputs, 2), inside)
         sentence = f"Tokens after the prefix move it: first in {place.sentence()}."
         return Check(name, Verdict.FAIL, sentence, float(leak.max()), tolerance, place)
-    felt = float(difference(same, by_last)[0])
-    if felt <= tolerance and _open(text.spec, 0, length - 1):
-        sentence = f"Position 0 does not feel token {length - 1}: the prefix is read one way only."
-        return Check(name, Verdict.FAIL, sentence, felt, tolerance, Place(0))
+    felt = float(difference(same, by_last)[first])
+    if felt <= tolerance:
+        sentence = (
+            f"Position {first} does not feel token {length - 1}: the prefix is read one way only."
+        )
+        return Check(name, Verdict.FAIL, sentence, felt, tolerance, Place(first))
     sentence = (
-        f"Token {length - 1}, the last of the prefix, moves position 0; what follows the prefix"
-        " moves nothing in it."
+        f"Token {length - 1}, the last of the prefix, moves position {first}; what follows the"
+        " prefix moves nothing in it."
     )
     return Check(name, Verdict.PASS, sentence, float(leak.max()), tolerance)
-
-
-def _open(spec: MaskSpec, query: int, key: int) -> bool:
-    return bool(dense(spec)[0, 0, query, key])
 
 
 def documents(bench: Bench) -> Check:

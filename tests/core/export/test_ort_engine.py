@@ -175,6 +175,8 @@ def test_generation_ends_where_the_positions_end(engine, onnx_engine) -> None:
     assert len(events(onnx_engine, "decoder", given, Sampling(), 50)) == len(
         events(engine, "decoder", given, Sampling(), 50)
     )
+    with pytest.raises(ValueError, match=f"fills the {POSITIONS} positions .* no room"):
+        events(onnx_engine, "decoder", prompt_of("decoder", POSITIONS), Sampling(), 1)
 
 
 def test_a_cancelled_run_does_not_start(onnx_engine) -> None:

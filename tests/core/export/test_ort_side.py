@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from export_cases import NAMES, inputs, request
 
+from core.export.onnx_export import export
 from core.export.ort_engine import OrtEngine
 from core.run.compare import compare
 from core.run.engine import Engine
@@ -42,6 +43,18 @@ def test_torch_and_onnx_part_nowhere(
     top = Stack.ENCODER if name == "encoder" else Stack.DECODER
     assert np.abs(found.patterns[0].sum(axis=1) - 1).max() < 1e-5
     assert found.head.stack is top
+
+
+def test_fewer_bits_are_a_difference_and_not_rounding(models, tmp_path) -> None:
+    for dtype in ("float32", "int8"):
+        export(models["decoder"], tmp_path / f"{dtype}.onnx", dtype=dtype)
+    engine, run = OrtEngine({}), request("decoder")
+    sides = [
+        Side(dtype, replace(run, model=str(tmp_path / f"{dtype}.onnx"), backend="onnx"))
+        for dtype in ("float32", "int8")
+    ]
+    assert compared(engine, engine, *sides).first is not None
+    assert compared(engine, engine, sides[1], sides[1]).first is None
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,30 @@ def test_a_text_beyond_the_positions_is_refused(folder: Path, name: str) -> None
         check(model, inputs(name))
 
 
+def test_a_window_that_closes_nothing_through_all_layers_is_said(folder: Path) -> None:
+    model = subject(folder, "decoder")
+    layers = model.config.layers
+    wide = (len(IDS) - 2) // layers + 2
+    told = found(check(model, inputs("decoder", window=wide)), "boundary").sentence
+    assert f"window of {wide} is not shown" in told
+    shown = next(w for w in range(wide, 0, -1) if layers * (w - 1) + 2 <= len(IDS))
+    assert f"{layers * (wide - 1) + 2} or more show it" in told
+    told = found(check(model, inputs("decoder", window=shown)), "boundary").sentence
+    assert "not shown" not in told
+
+
+def test_a_prefix_in_two_documents_is_asked_where_it_may_read(folder: Path) -> None:
+    """Position 0 is in another document than the last token of the prefix."""
+    model = subject(folder, "prefix")
+    asked = inputs("prefix", documents=(4, len(IDS) - 4), prefix=6)
+    told = found(check(model, asked, names=("prefix",)), "prefix")
+    assert told.verdict is Verdict.PASS
+    assert "Token 5, the last of the prefix, moves position 4;" in told.sentence
+    alone = inputs("prefix", documents=(5, len(IDS) - 5), prefix=6)
+    told = found(check(model, alone, names=("prefix",)), "prefix")
+    assert told.verdict is Verdict.REFUSED
+
+
 def test_pads_and_cache_of_the_view_are_taken_away() -> None:
     spec = MaskSpec(MaskKind.CAUSAL, 3, past=3, left_pad=(1,), right_pad=(2,))
     text = Text.of(Inputs(((0, 21, 22, 23, 0, 0),), spec), 0)

@@ -186,14 +186,13 @@ def test_the_end_token_stops_and_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [0, 4])
-def test_the_last_position_still_predicts_a_token(engine: Engine, left: int) -> None:
+def test_what_is_generated_ends_with_a_text_that_can_be_read(engine: Engine, left: int) -> None:
     given = inputs("decoder", POSITIONS - 2 + left, left_pad=(left,))
     told = events(engine, "decoder", given, Sampling(), 50)
-    assert [event.cache_length - left for event in told] == [
-        POSITIONS - 2,
-        POSITIONS - 1,
-        POSITIONS,
-    ]
+    assert [event.cache_length - left for event in told] == [POSITIONS - 2, POSITIONS - 1]
+    full = inputs("decoder", POSITIONS + left, left_pad=(left,))
+    with pytest.raises(ValueError, match=f"fills the {POSITIONS} positions .* no room"):
+        events(engine, "decoder", full, Sampling(), 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -134,6 +134,14 @@ def test_the_counts_are_told(engine) -> None:
     assert "at 511, 6.65 times as many" in whole.counts
 
 
+def test_a_gap_is_no_next_token_and_other_objectives_count_nothing(engine) -> None:
+    ids = (BOS, 25, MASK, 26, MASK, 27, EOS)
+    seen = objective(engine, job("decoder", Objective.CAUSAL, ids))
+    assert seen.denominator == seen.next_tokens == 4
+    assert "predicted at 4," in seen.counts
+    assert objective(engine, job("prefix", Objective.PREFIX, ids, prefix=2)).counts == ""
+
+
 def test_no_selected_position_is_said_and_not_nan(engine) -> None:
     seen = objective(engine, job("encoder", Objective.MASKED, (BOS, 25, EOS), seed=1))
     assert seen.denominator == 0
