@@ -191,7 +191,7 @@ class MainWindow(QMainWindow):
         below.addWidget(self.timeline, 2)
         grid.addLayout(below, 3, 0, 1, 2)
         grid.setRowStretch(2, 1)
-        self.strip.setMinimumHeight(62)  # Two lines of chips in the window as it opens.
+        self.strip.setMinimumHeight(90)  # Two lines of chips in the window as it opens.
         card = Card("Tokens", content)
         card.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         return card

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QResizeEvent
@@ -19,6 +20,7 @@ class BoxLines(QAbstractScrollArea):
     left : where a line begins.
     below : under a box, and part of it for the mouse and for scrolling.
     step : of the scroll bar.
+    rests_on_lines : True where what is revealed never leaves a line half in sight at the top.
     """
 
     high: float
@@ -27,6 +29,7 @@ class BoxLines(QAbstractScrollArea):
     below: float
     left = 1.0
     step: int
+    rests_on_lines = False
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -68,14 +71,19 @@ class BoxLines(QAbstractScrollArea):
         high = boxes[-1].bottom() + self.below if boxes else 0.0
         bar.setPageStep(max(1, self.viewport().height()))
         bar.setSingleStep(self.step)
-        bar.setRange(0, max(0, round(high) - self.viewport().height()))
+        most = max(0, round(high) - self.viewport().height())
+        bar.setRange(0, self._rest(most))
         self.viewport().update()
 
     def _reveal(self, index: int) -> None:
         """Scroll as far as needed to show a box."""
         bar, box = self.verticalScrollBar(), self._boxes[index]
         low = round(box.bottom() + self.below) - self.viewport().height()
-        bar.setValue(min(max(bar.value(), low), round(box.top())))
+        bar.setValue(min(self._rest(max(bar.value(), low)), round(box.top()) - 1))
+
+    def _rest(self, value: int) -> int:
+        """The next place below ``value`` at which scrolling may rest."""
+        return value if not self.rests_on_lines else ceil(value / self.line) * round(self.line)
 
     def _in_sight(self) -> Iterator[int]:
         """The boxes that are in sight."""

@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QPen,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
@@ -85,6 +86,7 @@ class TokenStrip(BoxLines):
 
     high, gap, line, below = _CHIP, _GAP, _LINE, _LINE - _CHIP
     step = int(_LINE)
+    rests_on_lines = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -106,6 +108,12 @@ class TokenStrip(BoxLines):
                 self._reveal(state.selected)
         else:
             self.setAccessibleDescription("")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Qt: wrap anew, and keep the selected token in sight."""
+        super().resizeEvent(event)
+        if self._state.selected is not None and self._state.selected < len(self._boxes):
+            self._reveal(self._state.selected)
 
     # -- asked from outside
 

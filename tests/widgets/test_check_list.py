@@ -18,7 +18,7 @@ def test_a_line_a_check_with_mark_number_and_reason(shown: Callable[..., None]) 
     assert lines[0][:4] == ["weights", "✓ PASS", "0", "0"]
     assert lines[1][:4] == ["boundary", "✗ FAIL", "3.1e-01", "2.0e-04"]
     assert lines[2][:4] == ["documents", "– NOT SHOWN", "", ""]
-    assert "1 checks passed, 1 failed, 1 cannot be shown here" in view.summary.text()
+    assert "1 check passed, 1 failed, 1 cannot be shown here" in view.summary.text()
     assert view.copy.isEnabled()
 
 

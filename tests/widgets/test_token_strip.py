@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QApplication
@@ -51,3 +52,18 @@ def test_long_text_wraps_scrolls_and_shows_the_selected(shown: Show) -> None:
     strip.set_tokens(TokenStripState(()))
     strip.grab()
     assert spy.count() == 0
+
+
+@pytest.mark.parametrize("size", [(300, 62), (300, 90), (420, 140), (260, 46)])
+def test_the_selected_token_stays_in_sight_and_no_line_is_cut_above(
+    shown: Show, size: tuple[int, int]
+) -> None:
+    strip = TokenStrip()
+    shown(strip, 900, 90)
+    strip.set_tokens(TokenStripState(tuple(f"word{n}" for n in range(200)), selected=150))
+    strip.resize(*size)
+    QApplication.processEvents()
+    box, high = strip.box_rect(150), strip.viewport().height()
+    assert box.top() >= 0
+    assert box.bottom() <= high
+    assert strip.verticalScrollBar().value() % strip.line == 0
