@@ -14,7 +14,7 @@ from core.run.walls import Layers
 from core.types import Side, Stack
 
 NO_STATES = (
-    "{}: the exported graph hands out no hidden states, so levels are not compared; choose torch to"
+    "An exported graph hands out no hidden states, so levels are not compared; choose torch to"
     " see them."
 )
 
@@ -54,7 +54,7 @@ def read_side(model: OrtModel, side: Side, cancel: CancelToken | None = None) ->
         tolerance=tolerance(model),
         notes=(
             *((f"{side.title}: {side.run.model} was {note}.",) if note else ()),
-            NO_STATES.format(side.title),
+            NO_STATES,
         ),
     )
 

@@ -37,7 +37,7 @@ def test_torch_and_onnx_part_nowhere(
     assert all(apart.max() < 1e-4 for apart in found.attention.values())
     assert found.levels == {}
     assert found.notes == (
-        "ONNX: the exported graph hands out no hidden states, so levels are not compared; choose"
+        "An exported graph hands out no hidden states, so levels are not compared; choose"
         " torch to see them.",
     )
     top = Stack.ENCODER if name == "encoder" else Stack.DECODER
