@@ -186,6 +186,23 @@ def style_sheet(theme: Theme) -> str:
     return sheet
 
 
+def contrast(one: QColor, other: QColor) -> float:
+    """Return the contrast of two colours, 1 to 21 (WCAG 2.1, 1.4.3)."""
+    low, high = sorted(_luminance(color) for color in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: QColor) -> float:
+    parts = (color.redF(), color.greenF(), color.blueF())
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def ink_on(theme: Theme, ground: QColor) -> QColor:
+    """Return the ink of a theme that is the easiest to read on a ground."""
+    return max(theme.text, theme.on_accent, key=lambda ink: contrast(ink, ground))
+
+
 def mix(ground: QColor, ink: QColor, share: float) -> QColor:
     """Return `ground` with `share` (0 to 1) of `ink` in it."""
     keep = 1.0 - share

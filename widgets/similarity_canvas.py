@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QToolTip, QWidget
 from core.types import EmbeddingsView, Pooling
 from core.types.wording import a_mask
 from widgets.grid_labels import LabelFonts
-from widgets.palette import Theme, current, mix
+from widgets.palette import Theme, current, ink_on, mix
 
 _TITLES = {
     Pooling.MEAN: "mean of all tokens",
@@ -178,11 +178,10 @@ class SimilarityCanvas(QWidget):
         for (row, col), value in np.ndenumerate(values):
             box = QRectF(square.left() + col * cell, square.top() + row * cell, cell, cell)
             share = (float(value) - low) / (1.0 - low)
-            painter.fillRect(
-                box.adjusted(0.5, 0.5, -0.5, -0.5), mix(theme.map_low, theme.open, share)
-            )
+            ground = mix(theme.map_low, theme.open, share)
+            painter.fillRect(box.adjusted(0.5, 0.5, -0.5, -0.5), ground)
             if has_numbers:
-                painter.setPen(theme.on_accent if share > 0.5 else theme.text)
+                painter.setPen(ink_on(theme, ground))
                 painter.drawText(box, _MIDDLE, _figure(float(value)))
             if (row, col) == self._hot:
                 painter.setPen(QPen(theme.text, 1.6))

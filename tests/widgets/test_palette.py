@@ -62,3 +62,11 @@ def test_text_can_be_read(theme: palette.Theme) -> None:
         for ground in (theme.card, theme.window):
             high, low = sorted((luminance(ink), luminance(ground)), reverse=True)
             assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [palette.LIGHT, palette.DARK], ids=lambda theme: theme.name)
+def test_numbers_on_tints_can_be_read(theme: palette.Theme) -> None:
+    assert palette.contrast(QColor("#FFFFFF"), QColor("#000000")) == pytest.approx(21)
+    for share in np.linspace(0, 1, 21):
+        ground = palette.mix(theme.map_low, theme.open, float(share))
+        assert palette.contrast(palette.ink_on(theme, ground), ground) > 4
