@@ -67,14 +67,11 @@ def command(args: argparse.Namespace) -> int:
     state = replace(state, head=_head(args, card, state.head))
     words = tokenizer(state.model)
     shown = scene(state, words)
-    told = {"model": card.name, "text": state.current.text, "target": state.current.target}
-    told = {"view": args.view} | {name: text for name, text in told.items() if text}
     application = _qt()
     from app.figure_files import content
     from widgets.figure_painter import measure
 
     figure = drawn(Asked(args, state, shown, words, replace(look, measure=measure)))
-    figure = replace(figure, parameters=told | figure.parameters)
     write_file(args.out, content(figure, suffix, args.dpi))
     del application
     print(f"Wrote {args.out}.")

@@ -17,7 +17,7 @@ from app.cli.options import options_given
 from app.cli.reading import engine
 from app.cli.stages import query_of
 from app.cli.values import whole
-from app.pairs import PAIRS, sides
+from app.pairs import PAIRS, Sides, sides
 from app.scene import Scene, request
 from app.sizes import sizes_of_model
 from app.state import ViewState
@@ -90,8 +90,13 @@ def check_options(args: argparse.Namespace) -> None:
 
 
 def drawn(asked: Asked) -> Figure:
-    """The figure of the view that was asked for."""
-    return VIEWS[asked.args.view](asked)
+    """The figure of the view that was asked for, with what made it."""
+    view = asked.args.view
+    figure = VIEWS[view](asked)
+    if view == "cost":
+        return figures.noted(figure, {"view": view, "model": asked.state.model})
+    runs = [side.run for side in _sides(asked)] if view == "difference" else [asked.run]
+    return figures.made(figure, view, runs, asked.words)
 
 
 def _mask(asked: Asked) -> Figure:
@@ -115,7 +120,8 @@ def _steps(asked: Asked) -> Figure:
     most = asked.args.max_new_tokens or 8
     wanted = GenerateRequest(asked.run, asked.state.sampling, most)
     with engine(asked.state.model, asked.state.backend) as runs:
-        return figures.steps_of(asked.scene, runs.generate(wanted), asked.words, asked.look)
+        events = runs.generate(wanted)
+        return figures.steps_of(asked.scene, wanted.sampling, events, asked.words, asked.look)
 
 
 def _flow(asked: Asked) -> Figure:
@@ -138,12 +144,16 @@ def _report(asked: Asked) -> Figure:
 def _difference(asked: Asked) -> Figure:
     from core.run.compare import compare
 
+    with engines() as engine_of:
+        found = compare(engine_of, CompareJob(1, *_sides(asked), asked.run.head))
+    return figures.comparison_of(found, asked.words, asked.look)
+
+
+def _sides(asked: Asked) -> Sides:
     made = sides(asked.args.pair, asked.run)
     if isinstance(made, str):
         raise ValueError(made)
-    with engines() as engine_of:
-        found = compare(engine_of, CompareJob(1, *made, asked.run.head))
-    return figures.comparison_of(found, asked.words, asked.look)
+    return made
 
 
 def _stages(asked: Asked) -> Figure:

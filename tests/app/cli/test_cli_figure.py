@@ -63,6 +63,17 @@ def test_the_figure_shows_the_tokens_and_says_what_made_it(maskscope, tmp_path):
     assert told["head"] == "decoder layer 2, head 1"
 
 
+@pytest.mark.parametrize("view", ["mask", "attention", "heads", "flow", "steps", "stages"])
+def test_every_view_of_a_run_says_what_made_it(maskscope, tmp_path, view):
+    words = ("--text", TEXT, "--left-pad", "2", "--past", "3", "--window", "4")
+    assert maskscope("figure", "decoder", *words, "--view", view, "a.svg").code == 0
+    told = parameters(tmp_path / "a.svg")
+    expected = {"view": view, "model": "decoder", "engine": "torch", "text": TEXT}
+    expected |= {"mask": "causal", "left pad": "2", "past": "3", "window": "4"}
+    assert told.items() >= expected.items()
+    assert (told.get("sampling") == "greedy") == (view == "steps")
+
+
 def test_an_encoder_decoder_has_three_stacks(maskscope, tmp_path):
     words = ("figure", "encdec", "--text", "Tom lost his <extra_id_0>.", "--target", "<extra_id_0>")
     assert maskscope(*words, "--view", "heads", "a.svg").code == 0
@@ -152,6 +163,8 @@ def test_a_difference_is_that_of_the_pair_and_the_head(maskscope, tmp_path):
     assert maskscope(*words, "--pair", "causal-prefix", "--layer", "2", "a.svg").code == 0
     told = parameters(tmp_path / "a.svg")
     assert (told["A"], told["B"]) == ("causal", "prefix 4")
+    assert (told["model"], told["text"], told["engine"]) == ("unified", TEXT, "torch")
+    assert (told["A mask"], told["B mask"], told["B prefix"]) == ("causal", "prefix", "4")
     assert told["head"] == "decoder layer 2, head 1"
     assert "part first in decoder layer 1" in told["finding"]
     drawn = texts(tmp_path / "a.svg")
