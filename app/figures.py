@@ -161,13 +161,14 @@ def _flow_caption(result: FlowResult, method: FlowMethod, label: str, words: Tok
     of = "decoder " if len(result.stacks) > 1 else ""
     layers = f"{result.layer} {of}layer{'' if result.layer == 1 else 's'}"
     line = f"What made column {result.position} “{label}” through {layers}, by {method.value}"
+    is_known = all(method in stack.shares for stack in result.stacks)
     if method is FlowMethod.GRADIENT:
-        line += f": shares of the logit of “{words.label(result.token)}”; edges by rollout"
+        shares = f": shares of the logit of “{words.label(result.token)}”" if is_known else ""
+        line += f"{shares}; edges by rollout"
     beside = (
         ["Every decoder layer reads the encoder's output, which stands beside it."] if of else []
     )
-    is_known = all(method in stack.shares for stack in result.stacks)
-    return " ".join([f"{line}.", *beside, *(() if is_known else result.notes)])
+    return " ".join([f"{line}.", *beside, *(() if is_known else result.notes_for(method))])
 
 
 def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:

@@ -99,7 +99,12 @@ def test_two_stacks_have_a_mask_each(words: Tokenizer) -> None:
     assert "decoder left pad" not in told.parameters
 
 
-def flow_drawn(words: Tokenizer, read: Scene, shares: tuple[float, ...]) -> Figure:
+def flow_drawn(
+    words: Tokenizer,
+    read: Scene,
+    shares: tuple[float, ...],
+    unknown: FlowMethod = FlowMethod.VALUE_NORM,
+) -> Figure:
     """One layer to the last column: a residual edge, and two heads that read it and the second."""
     count = len(read.inputs.rows[0])
     reach = np.zeros((2, count), np.bool_)
@@ -116,8 +121,12 @@ def flow_drawn(words: Tokenizer, read: Scene, shares: tuple[float, ...]) -> Figu
         value_norm=np.full(3, np.nan, np.float32),
     )
     stack = FlowStack(Stack.DECODER, reach, {FlowMethod.ROLLOUT: own})
-    result = FlowResult(1, last, 1, 30, (stack,), edges, ("Values are not known.",))
-    method = FlowMethod.VALUE_NORM if np.isnan(shares[0]) else FlowMethod.ROLLOUT
+    about = {
+        "Values are not known.": FlowMethod.VALUE_NORM,
+        "There is no gradient.": FlowMethod.GRADIENT,
+    }
+    result = FlowResult(1, last, 1, 30, (stack,), edges, tuple(about), about=about)
+    method = unknown if np.isnan(shares[0]) else FlowMethod.ROLLOUT
     return flow_of(read, result, method, words, WIDE)
 
 
@@ -137,3 +146,6 @@ def test_a_flow_that_is_not_known_says_why_and_has_no_edges(words: Tokenizer, re
     assert figure.parameters["finding"].endswith("by value-norm. Values are not known.")
     assert not any(isinstance(mark, Curve) for mark in figure.marks)
     assert "share" not in figure.texts()
+    figure = flow_drawn(words, read, (np.nan, np.nan, np.nan), FlowMethod.GRADIENT)
+    said = "by gradient; edges by rollout. There is no gradient."
+    assert figure.parameters["finding"].endswith(said)
