@@ -10,6 +10,7 @@ from typing import Any
 from app import figures, training_figures
 from app.cli.check import checked
 from app.cli.compare import engines
+from app.cli.cost import check_source
 from app.cli.embeddings import sentences, usual_mask
 from app.cli.flow import usual_position
 from app.cli.objectives import job_of
@@ -194,7 +195,9 @@ def _cost(asked: Asked) -> Figure:
     args, model = asked.args, sizes_of_model(asked.state.model)
     length = args.length or 512
     generate = 128 if args.generate is None else args.generate
-    load = Workload(length, batch=args.batch or 1, source=length, prompt=length, generate=generate)
+    check_source(args.source, model)
+    source = args.source or length
+    load = Workload(length, batch=args.batch or 1, source=source, prompt=length, generate=generate)
     found, quantity = cost(model, load), Quantity(args.quantity or Quantity.FLOPS)
     if not found.tallies[quantity].terms:
         there = [one.value for one, tally in found.tallies.items() if tally.terms]
@@ -286,6 +289,11 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "length": {"type": whole(1), "metavar": "T", "help": "tokens of a pass; default: 512"},
         "batch": {"type": whole(1), "metavar": "B", "help": "batch rows; default: 1"},
+        "source": {
+            "type": whole(1),
+            "metavar": "S",
+            "help": "source tokens of an encoder-decoder; default: as --length",
+        },
         "generate": {"type": whole(0), "metavar": "G", "help": "tokens to add; default: 128"},
     },
 }

@@ -231,6 +231,20 @@ def test_a_cost_is_that_of_the_model_and_the_sizes(maskscope, tmp_path):
         assert told[one["name"]] == f"{one['formula']} = {one['substituted']}"
 
 
+def test_a_cost_says_which_sizes_do_not_grow(maskscope, tmp_path):
+    view = ("figure", "encdec", "--view", "cost", "--against", "T")
+    for words, source in (((), "512"), (("--source", "64"), "64"), (("--length", "32"), "32")):
+        assert maskscope(*view, *words, "a.svg").code == 0
+        said = f"fixed: batch rows B = 1, source tokens S = {source}"
+        assert said in texts(tmp_path / "a.svg")
+        assert f"S = {source}," in parameters(tmp_path / "a.svg")["sizes"]
+    assert maskscope(*view[:-1], "S", "--batch", "3", "a.svg").code == 0
+    assert "fixed: batch rows B = 3, tokens of the pass T = 512" in texts(tmp_path / "a.svg")
+    view = ("--view", "cost", "--quantity", "parameters", "a.svg")
+    assert maskscope("figure", "decoder", *view).code == 0
+    assert not any(text.startswith("fixed") for text in texts(tmp_path / "a.svg"))
+
+
 @pytest.mark.parametrize(
     ("size", "points"),
     [("3.5in", 252.0), ("89mm", 89 / 25.4 * 72), ("400pt", 400.0), ("1200px", 1200 * 72 / 150)],
@@ -312,6 +326,7 @@ def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path,
     [
         (("--quantity", "cross_cache_bytes"), "quantity is cross_cache_bytes, but must be one of"),
         (("--against", "G"), "against is G, but must be T or B for flops."),
+        (("--source", "9"), "--source is given, but only an encoder-decoder reads one"),
         (("--length", "0"), "--length: '0' is not a whole number of 1 or more"),
         (("--window", "3"), "--window is given, but --view cost has no use for it"),
     ],
