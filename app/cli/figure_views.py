@@ -302,14 +302,15 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
 _NEEDED = {"difference": "pair", "objectives": "objective"}
 
 _HEAD = ("layer", "head", "stack")
+_COLORS = ("map", "no_colour_bar")
 _SHAPE = ("past", "left_pad", "right_pad", "window", "documents", *_HEAD)
 _USELESS = {
-    "mask": ("layer", "head"),
+    "mask": ("layer", "head", *_COLORS),
     "heads": ("layer", "head"),
-    "flow": ("head", "stack"),
-    "report": ("past", "left_pad", "right_pad", *_HEAD),
+    "flow": ("head", "stack", *_COLORS),
+    "report": ("past", "left_pad", "right_pad", *_HEAD, *_COLORS, "no_labels"),
     "objectives": ("mask", *_SHAPE),
     "embeddings": ("row", "target", "prefix", *_SHAPE),
-    "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE),
+    "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE, *_COLORS, "no_labels"),
 }
-"""Options that would do nothing: such a view shows no one head, or reads under its own mask."""
+"""Options that would do nothing: no one head, no weights, no tokens, or a mask of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, log10, pi, sin
 
 import numpy as np
@@ -87,7 +87,8 @@ def cost_figure(
     if place:
         told["marked"] = f"{place:,.10g}"
     foot = plot.bottom + GAP + 2.8 * style.small
-    return page(style, (Block(tuple(marks), wide, foot), below, said), told)
+    blocks = Block(tuple(marks), wide, foot), below, said
+    return page(replace(style, labels=False), blocks, told)  # It has none that could be left out.
 
 
 @dataclass(frozen=True)

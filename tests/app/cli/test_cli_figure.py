@@ -250,8 +250,10 @@ def test_a_cost_says_which_sizes_do_not_grow(maskscope, tmp_path):
     [("3.5in", 252.0), ("89mm", 89 / 25.4 * 72), ("400pt", 400.0), ("1200px", 1200 * 72 / 150)],
 )
 def test_sizes_are_exact(maskscope, tmp_path, size, points):
-    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size, "--dpi", "150")
-    assert maskscope(*words, "a.svg").code == maskscope(*words, "a.png").code == 0
+    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size)
+    dpi = ("--dpi", "150")
+    assert maskscope(*words, *(dpi if "px" in size else ()), "a.svg").code == 0
+    assert maskscope(*words, *dpi, "a.png").code == 0
     wide = ET.parse(tmp_path / "a.svg").getroot().get("width")
     assert float(wide.removesuffix("pt")) == pytest.approx(points, abs=1e-3)
     image = QImage(str(tmp_path / "a.png"))
@@ -333,6 +335,27 @@ def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path,
 )
 def test_a_cost_that_cannot_be_is_refused(refused, words, sentence):
     assert sentence in refused("figure", "decoder", "--view", "cost", *words, "a.svg")
+
+
+@pytest.mark.parametrize("option", [("--map", "grey"), ("--no-labels",), ("--no-colour-bar",)])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_look_changes_the_figure_or_is_refused(maskscope, tmp_path, view, option):
+    words = ("figure", "decoder", "--view", view, *OF_A_VIEW.get(view, READ))
+    assert maskscope(*words, "a.svg").code == 0
+    plain = (tmp_path / "a.svg").read_bytes()
+    outcome = maskscope(*words, *option, "a.svg")
+    if outcome.code:
+        assert f"{option[0]} is given, but --view {view} has no use for it" in outcome.err
+    assert (outcome.code == 2) == ((tmp_path / "a.svg").read_bytes() == plain)
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.pdf"])
+def test_a_resolution_needs_pixels(refused, maskscope, name):
+    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--dpi", "150")
+    sentence = f"--dpi is given, but {name} has no pixels and no size is in px; leave it out."
+    assert sentence in refused(*words, name)
+    assert sentence in refused(*words, "--width", "3in", name)
+    assert maskscope(*words, "--height", "400px", name).code == 0
 
 
 def test_embeddings_have_two_masks(refused):
