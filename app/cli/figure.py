@@ -123,7 +123,7 @@ def _head(args: argparse.Namespace, card: ModelCard, own: HeadRef) -> HeadRef:
     for name, value, most in (("layer", layer, layers), ("head", head, card.heads)):
         if value > most:
             raise ValueError(f"{name} is {value}, but must be between 1 and {most}.")
-    if args.view == "steps" and stack is not Stack.DECODER:
+    if args.view == "steps" and two and stack is not Stack.DECODER:
         raise ValueError(f"stack is {stack.value}, but steps are drawn of a decoder.")
     return HeadRef(stack, layer - 1, head - 1)
 

@@ -42,7 +42,6 @@ from core.types import (
     StagesJob,
     Workload,
 )
-from core.types.cost import LETTERS
 from core.types.figure import Figure
 
 
@@ -205,7 +204,7 @@ def _cost(asked: Asked) -> Figure:
             f"quantity is {quantity.value}, but must be one of {', '.join(there)} for"
             f" {asked.state.model}."
         )
-    offered = axes(quantity, model)
+    offered = list(axes(quantity, model))
     axis = args.against or offered[0]
     if axis not in offered:
         raise ValueError(
@@ -283,7 +282,6 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "what is drawn; default: flops",
         },
         "against": {
-            "choices": list(LETTERS),
             "metavar": "LETTER",
             "help": "the size it is drawn against, as in the formulas of `maskscope cost`: T, B, …",
         },

@@ -328,6 +328,8 @@ def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path,
     [
         (("--quantity", "cross_cache_bytes"), "quantity is cross_cache_bytes, but must be one of"),
         (("--against", "G"), "against is G, but must be T or B for flops."),
+        (("--against", "W"), "against is W, but must be T or B for flops."),
+        (("--against", "TB"), "against is TB, but must be T or B for flops."),
         (("--source", "9"), "--source is given, but only an encoder-decoder reads one"),
         (("--length", "0"), "--length: '0' is not a whole number of 1 or more"),
         (("--window", "3"), "--window is given, but --view cost has no use for it"),
@@ -363,9 +365,13 @@ def test_embeddings_have_two_masks(refused):
     assert "mask is prefix, but must be causal or" in refused("figure", "unified", *words, "a.svg")
 
 
-def test_an_encoder_has_no_steps(refused):
-    sentence = refused("figure", "encoder", "--text", "a [MASK]", "--view", "steps", "a.svg")
-    assert "steps are drawn of a decoder" in sentence
+def test_what_does_not_generate_has_no_steps(refused):
+    steps = ("--text", "a [MASK]", "--view", "steps", "a.svg")
+    assert "An encoder cannot generate" in refused("figure", "encoder", *steps)
+    mask = ("--mask", "bidirectional")
+    assert "A bidirectional mask cannot generate" in refused("figure", "unified", *mask, *steps)
+    stack = ("--stack", "encoder")
+    assert "steps are drawn of a decoder" in refused("figure", "encdec", *stack, *steps)
 
 
 def test_a_file_that_cannot_be_written_keeps_the_old(maskscope, tmp_path, monkeypatch):
