@@ -230,7 +230,8 @@ def _made_by(run: RunRequest, words: Tokenizer) -> dict[str, str]:
     """Model, engine and the texts of the shown row; what is as usual or empty is left out."""
     read, written = ((ids[run.row] if ids else ()) for ids in (run.inputs.source, run.inputs.rows))
     text, target = (words.decode(ids, structure=False) for ids in (read, written))
-    told = {"model": run.model, "engine": run.backend}
+    engine = "ONNX Runtime" if run.backend == "onnx" else run.backend  # As a report calls it.
+    told = {"model": run.model, "engine": engine}
     told |= {"text": text, "target": target} if read else {"text": target}
     usual = {"device": (run.device, "auto"), "dtype": (run.dtype, "float32")}
     told |= {name: value for name, (value, rest) in usual.items() if value != rest}
