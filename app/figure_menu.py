@@ -10,9 +10,9 @@ from app import presenter
 from app.controller import Controller
 from app.instruments.board import Board
 from app.main_window import MainWindow
-from app.scene import Scene
+from app.scene import Scene, request
 from core.text.tokenizer import Tokenizer
-from core.types import StepEvent
+from core.types import GenerateRequest, StepEvent
 
 if TYPE_CHECKING:
     from app.figure_dialog import FigureDialog
@@ -29,9 +29,8 @@ class FigureMenu(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self._controller, self._board, self._words = window, controller, board, words
-        self._generated: tuple[Scene, tuple[StepEvent, ...]] | None = None
-        self._start = controller.scene
-        """What is read when tokens are generated next."""
+        self._generated: tuple[Scene, GenerateRequest, tuple[StepEvent, ...]] | None = None
+        self._on_engine_asked()
         self._shown: Shown | None = None
         self.dialog: FigureDialog | None = None
         controller.asking.connect(self._on_engine_asked)
@@ -39,14 +38,17 @@ class FigureMenu(QObject):
 
     @Slot()
     def _on_engine_asked(self) -> None:
-        self._start = self._controller.scene
+        """Remember what is read, and how, when tokens are generated next."""
+        state, read = self._controller.state, self._controller.scene
+        self._start = read, GenerateRequest(request(state, read), state.sampling)
 
     @Slot(object)
     def _on_step_arrived(self, event: StepEvent) -> None:
         if event.step == 0:
-            self._generated = self._start, (event,)
+            self._generated = *self._start, (event,)
         elif self._generated is not None:
-            self._generated = self._generated[0], (*self._generated[1], event)
+            read, wanted, events = self._generated
+            self._generated = read, wanted, (*events, event)
 
     def shown(self) -> Shown:
         """What is on screen now; what an older view was answered is left out."""
@@ -57,7 +59,7 @@ class FigureMenu(QObject):
         return Shown(
             self._words,
             controller.scene,
-            controller.state.stack,
+            request(controller.state, controller.scene),
             controller.head if view else None,
             view.result.maps if view else (),
             self._generated,
@@ -81,7 +83,7 @@ class FigureMenu(QObject):
         self.dialog.show()
 
     def _draw(self, name: str, style: Style) -> Figure:
-        from app.figure_views import VIEWS
+        from app.figure_views import drawn
 
         assert self._shown is not None
-        return VIEWS[name].draw(self._shown, style)
+        return drawn(name, self._shown, style)

@@ -14,15 +14,18 @@ from core.types import (
     AttentionMaps,
     CheckJob,
     CheckReport,
+    CompareJob,
     Comparison,
     EmbeddingsJob,
     EmbeddingsView,
     FlowMethod,
     FlowResult,
+    GenerateRequest,
     HeadPattern,
     Job,
     ObjectiveJob,
     ObjectiveView,
+    RunRequest,
     Stack,
     Stages,
     StepEvent,
@@ -36,10 +39,12 @@ class Shown:
 
     words: Tokenizer
     scene: Scene
-    stack: Stack
+    run: RunRequest
+    """What the engine is asked of the scene."""
     head: HeadPattern | None = None
     maps: tuple[AttentionMaps, ...] = ()
-    generated: tuple[Scene, tuple[StepEvent, ...]] | None = None
+    generated: tuple[Scene, GenerateRequest, tuple[StepEvent, ...]] | None = None
+    """What was read, how it was asked for, and what came."""
     answers: dict[str, object] = field(default_factory=dict)
     """The newest answer of each instrument that is open, by its name."""
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -48,6 +53,11 @@ class Shown:
     """What each of those answers was asked with."""
     query: int | None = None
     """The query row that speaks, of the shown stack."""
+
+    @property
+    def stack(self) -> Stack:
+        """The stack whose mask and attention are on screen."""
+        return self.run.head.stack
 
 
 @dataclass(frozen=True)
@@ -85,12 +95,13 @@ def _heads(shown: Shown, style: Style) -> Figure:
 
 
 def _has_steps(shown: Shown) -> bool:
-    return shown.generated is not None and bool(shown.generated[1])
+    return shown.generated is not None and bool(shown.generated[2])
 
 
 def _steps(shown: Shown, style: Style) -> Figure:
     assert shown.generated is not None
-    return figures.steps_of(*shown.generated, shown.words, style)
+    read, wanted, events = shown.generated
+    return figures.steps_of(read, wanted.sampling, events, shown.words, style)
 
 
 def _has_flow(shown: Shown) -> bool:
@@ -117,7 +128,8 @@ def _report(shown: Shown, style: Style) -> Figure:
 
 
 def _has_difference(shown: Shown) -> bool:
-    return isinstance(shown.answers.get("compare"), Comparison)
+    answer, job = shown.answers.get("compare"), shown.jobs.get("compare")
+    return isinstance(answer, Comparison) and isinstance(job, CompareJob)
 
 
 def _difference(shown: Shown, style: Style) -> Figure:
@@ -184,6 +196,26 @@ VIEWS: dict[str, Drawable] = {
     "embeddings": Drawable("Embeddings", _has_embeddings, _embeddings),
     "cost": Drawable("Cost", _has_cost, _cost),
 }
+
+
+def drawn(name: str, shown: Shown, style: Style) -> Figure:
+    """The figure of a view that is there, with what made it."""
+    figure = VIEWS[name].draw(shown, style)
+    if name == "cost":
+        return figures.noted(figure, {"view": name})
+    return figures.made(figure, name, _runs(name, shown), shown.words)
+
+
+def _runs(name: str, shown: Shown) -> list[RunRequest]:
+    """The run that a view is of, or the two that it compares."""
+    job = shown.jobs.get({"report": "checks", "difference": "compare"}.get(name, ""))
+    if isinstance(job, CompareJob):
+        return [job.a.run, job.b.run]
+    if isinstance(job, CheckJob):
+        return [job.run]
+    if name == "steps" and shown.generated is not None:
+        return [shown.generated[1].run]
+    return [shown.run]
 
 
 def available(shown: Shown) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from app.scene import Scene
 from core.figure.attention import attention_figure
 from core.figure.difference import difference_figure
 from core.figure.flow import FlowEdge, FlowRow, flow_figure
-from core.figure.mask import mask_figure
+from core.figure.mask import described, mask_figure
 from core.figure.report import report_figure
 from core.figure.steps import GrowthStep, steps_figure
 from core.figure.style import Style
@@ -27,7 +27,9 @@ from core.types import (
     FlowResult,
     HeadPattern,
     HeadRef,
+    Inputs,
     RunRequest,
+    Sampling,
     Stack,
     StepEvent,
 )
@@ -60,12 +62,18 @@ def heads_of(scene: Scene, maps: Sequence[AttentionMaps], style: Style) -> Figur
     return wall_figure(maps, scene.masks, scene.row, style=style)
 
 
-def steps_of(scene: Scene, events: Iterable[StepEvent], words: Tokenizer, style: Style) -> Figure:
+def steps_of(
+    scene: Scene,
+    sampling: Sampling,
+    events: Iterable[StepEvent],
+    words: Tokenizer,
+    style: Style,
+) -> Figure:
     """What was generated after the shown batch row; the heads are those of the events."""
     inputs = prompt(scene.inputs, scene.row)
     given = len(inputs.rows[0]) - scene.generated
     steps: list[GrowthStep] = []
-    told: dict[str, str] = {}
+    told = {"sampling": _drawn(sampling)}
     for event in events:
         head = event.head
         if head is not None and head.head.stack is not Stack.DECODER:
@@ -77,6 +85,18 @@ def steps_of(scene: Scene, events: Iterable[StepEvent], words: Tokenizer, style:
         inputs = appended(inputs, event.token)
     tokens = words.pieces(inputs.rows[0])
     return noted(steps_figure(steps, tokens, given, style=style), told)
+
+
+def _drawn(sampling: Sampling) -> str:
+    """How the next token is drawn, in a line."""
+    if not sampling.temperature:
+        return "greedy"
+    told = [f"temperature {sampling.temperature:g}"]
+    if sampling.top_k:
+        told.append(f"top-k {sampling.top_k}")
+    if sampling.top_p < 1:
+        told.append(f"top-p {sampling.top_p:g}")
+    return ", ".join([*told, f"seed {sampling.seed}"])
 
 
 def flow_of(
@@ -141,13 +161,14 @@ def _flow_caption(result: FlowResult, method: FlowMethod, label: str, words: Tok
     of = "decoder " if len(result.stacks) > 1 else ""
     layers = f"{result.layer} {of}layer{'' if result.layer == 1 else 's'}"
     line = f"What made column {result.position} “{label}” through {layers}, by {method.value}"
+    is_known = all(method in stack.shares for stack in result.stacks)
     if method is FlowMethod.GRADIENT:
-        line += f": shares of the logit of “{words.label(result.token)}”; edges by rollout"
+        shares = f": shares of the logit of “{words.label(result.token)}”" if is_known else ""
+        line += f"{shares}; edges by rollout"
     beside = (
         ["Every decoder layer reads the encoder's output, which stands beside it."] if of else []
     )
-    is_known = all(method in stack.shares for stack in result.stacks)
-    return " ".join([f"{line}.", *beside, *(() if is_known else result.notes)])
+    return " ".join([f"{line}.", *beside, *(() if is_known else result.notes_for(method))])
 
 
 def comparison_of(found: Comparison, words: Tokenizer, style: Style) -> Figure:
@@ -178,6 +199,55 @@ def report_of(report: CheckReport, run: RunRequest, words: Tokenizer, style: Sty
 
 def _labels(scene: Scene, stack: Stack, words: Tokenizer) -> tuple[list[str], list[str]]:
     return words.pieces(scene.query_ids[stack]), words.pieces(scene.key_ids[stack])
+
+
+_OWN_MASK = ("report", "objectives", "embeddings")
+"""Views that read under masks of their own, which they tell themselves."""
+
+
+def made(figure: Figure, view: str, runs: Sequence[RunRequest], words: Tokenizer) -> Figure:
+    """The figure of a view with what made it; ``runs`` is the run, or the two that are compared.
+
+    Model, engine, texts, and the mask with its knobs; those of an encoder-decoder by stack. What
+    two runs do not share is told of A and of B. What the figure tells itself stays.
+    """
+    each = [_made_by(run, words) for run in runs]
+    if view not in _OWN_MASK:
+        each = [told | _masks(run.inputs, run.row) for told, run in zip(each, runs, strict=True)]
+    shared = {
+        name: text for name, text in each[0].items() if all(told.get(name) == text for told in each)
+    }
+    own = {
+        f"{side} {name}": text
+        for side, told in zip("AB", each, strict=False)
+        for name, text in told.items()
+        if name not in shared
+    }
+    return replace(figure, parameters={"view": view} | shared | own | figure.parameters)
+
+
+def _made_by(run: RunRequest, words: Tokenizer) -> dict[str, str]:
+    """Model, engine and the texts of the shown row; what is as usual or empty is left out."""
+    read, written = ((ids[run.row] if ids else ()) for ids in (run.inputs.source, run.inputs.rows))
+    text, target = (words.decode(ids, structure=False) for ids in (read, written))
+    engine = "ONNX Runtime" if run.backend == "onnx" else run.backend  # As a report calls it.
+    told = {"model": run.model, "engine": engine}
+    told |= {"text": text, "target": target} if read else {"text": target}
+    usual = {"device": (run.device, "auto"), "dtype": (run.dtype, "float32")}
+    told |= {name: value for name, (value, rest) in usual.items() if value != rest}
+    return {name: value for name, value in told.items() if value}
+
+
+def _masks(inputs: Inputs, row: int) -> dict[str, str]:
+    """The mask of a run and its knobs; of two stacks both, by name."""
+    if inputs.source_mask is None:
+        return described(inputs.mask, row)
+    masks = {Stack.ENCODER: inputs.source_mask, Stack.DECODER: inputs.mask}
+    return {
+        f"{stack.value} {name}": text
+        for stack, spec in masks.items()
+        for name, text in described(spec, row).items()
+    }
 
 
 def noted(figure: Figure, more: dict[str, str]) -> Figure:

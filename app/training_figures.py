@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from app.figures import head_name, noted
@@ -95,10 +96,30 @@ def cost_of(shown: CostShown, style: Style) -> Figure:
         return noted(figure, {"measured": measured.sentence()} | _notes(measured.notes))
     tally, place = shown.cost.tallies[curves.quantity], shown.cost.letters[curves.axis]
     names = f"{LETTERS[curves.axis]}, {curves.axis}", TITLES[curves.quantity]
-    figure = cost_figure(cost_lines(curves), {}, tally.unit, names, place=place, style=style)
+    figure = cost_figure(
+        cost_lines(curves),
+        {},
+        tally.unit,
+        names,
+        place=place,
+        caption=_fixed(shown.cost, curves),
+        style=style,
+    )
     sizes = ", ".join(f"{letter} = {size:,}" for letter, size in shown.cost.letters.items())
     formulas = {term.name: f"{term.formula} = {term.substituted}" for term in tally.terms}
     return noted(figure, {"sizes": sizes} | formulas)
+
+
+def _fixed(found: Cost, curves: CostCurves) -> str:
+    """The sizes of the work that a quantity depends on and that do not grow with the axis."""
+    formulas = " ".join(term.formula for term in found.tallies[curves.quantity].terms)
+    used = set(re.findall(r"[A-Za-z]+", formulas)) - {curves.axis}
+    fixed = [
+        f"{LETTERS[letter]} {letter} = {found.letters[letter]:,}"
+        for letter in ("B", "T", "past", "S", "P", "G", "s")
+        if letter in used
+    ]
+    return f"fixed: {', '.join(fixed)}" if fixed else ""
 
 
 def _notes(notes: tuple[str, ...]) -> dict[str, str]:

@@ -42,8 +42,8 @@ from core.types.figure import FONTS, HATCHES, Cells, Curve, Figure, Mark, Polyli
 LEAST_DPI, MOST_DPI = 72, 1200
 """Resolutions that a PNG may have."""
 
-MOST_PIXELS = 2**28
-"""The largest PNG, in pixels: 1 GiB while it is painted."""
+MOST_PIXELS = 100_000_000
+"""The largest PNG, in pixels: 400 MB while it is painted."""
 
 _UNIT = 100
 """Pixel size in which text is set before it is scaled, so that it is as wide on every device."""
@@ -181,8 +181,8 @@ def to_image(figure: Figure, dpi: float) -> QImage:
     wide, high = round(figure.width * dpi / 72), round(figure.height * dpi / 72)
     if wide * high > MOST_PIXELS:
         raise ValueError(
-            f"The picture would have {wide} x {high} pixels, but may have {MOST_PIXELS:,} at most;"
-            " take a smaller size or a lower dpi."
+            f"The picture would have {wide:,} x {high:,} pixels, but may have {MOST_PIXELS:,} at"
+            " most; take a smaller size or a lower dpi."
         )
     image = QImage(wide, high, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)

@@ -95,13 +95,18 @@ def _load(args: argparse.Namespace, state: ViewState | None) -> Workload:
 
 def _check_used(args: argparse.Namespace, model: ModelSizes) -> None:
     """Raise ValueError with a sentence where an option would do nothing."""
-    if args.source is not None and not model.encoder_layers:
-        raise ValueError("--source is given, but only an encoder-decoder reads one; leave it out.")
+    check_source(args.source, model)
     for name in ("past", "prompt", "generate"):
         if model.encoder and getattr(args, name) is not None:
             raise ValueError(
                 f"--{name} is given, but an encoder caches and generates nothing; leave it out."
             )
+
+
+def check_source(source: int | None, model: ModelSizes) -> None:
+    """Raise ValueError with a sentence where a source is given that nothing reads."""
+    if source is not None and not model.encoder_layers:
+        raise ValueError("--source is given, but only an encoder-decoder reads one; leave it out.")
 
 
 def _model(args: argparse.Namespace) -> ModelSizes:

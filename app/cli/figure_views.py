@@ -10,6 +10,7 @@ from typing import Any
 from app import figures, training_figures
 from app.cli.check import checked
 from app.cli.compare import engines
+from app.cli.cost import check_source
 from app.cli.embeddings import sentences, usual_mask
 from app.cli.flow import usual_position
 from app.cli.objectives import job_of
@@ -17,7 +18,7 @@ from app.cli.options import options_given
 from app.cli.reading import engine
 from app.cli.stages import query_of
 from app.cli.values import whole
-from app.pairs import PAIRS, sides
+from app.pairs import PAIRS, Sides, sides
 from app.scene import Scene, request
 from app.sizes import sizes_of_model
 from app.state import ViewState
@@ -41,7 +42,6 @@ from core.types import (
     StagesJob,
     Workload,
 )
-from core.types.cost import LETTERS
 from core.types.figure import Figure
 
 
@@ -90,8 +90,13 @@ def check_options(args: argparse.Namespace) -> None:
 
 
 def drawn(asked: Asked) -> Figure:
-    """The figure of the view that was asked for."""
-    return VIEWS[asked.args.view](asked)
+    """The figure of the view that was asked for, with what made it."""
+    view = asked.args.view
+    figure = VIEWS[view](asked)
+    if view == "cost":
+        return figures.noted(figure, {"view": view, "model": asked.state.model})
+    runs = [side.run for side in _sides(asked)] if view == "difference" else [asked.run]
+    return figures.made(figure, view, runs, asked.words)
 
 
 def _mask(asked: Asked) -> Figure:
@@ -115,7 +120,8 @@ def _steps(asked: Asked) -> Figure:
     most = asked.args.max_new_tokens or 8
     wanted = GenerateRequest(asked.run, asked.state.sampling, most)
     with engine(asked.state.model, asked.state.backend) as runs:
-        return figures.steps_of(asked.scene, runs.generate(wanted), asked.words, asked.look)
+        events = runs.generate(wanted)
+        return figures.steps_of(asked.scene, wanted.sampling, events, asked.words, asked.look)
 
 
 def _flow(asked: Asked) -> Figure:
@@ -138,12 +144,16 @@ def _report(asked: Asked) -> Figure:
 def _difference(asked: Asked) -> Figure:
     from core.run.compare import compare
 
+    with engines() as engine_of:
+        found = compare(engine_of, CompareJob(1, *_sides(asked), asked.run.head))
+    return figures.comparison_of(found, asked.words, asked.look)
+
+
+def _sides(asked: Asked) -> Sides:
     made = sides(asked.args.pair, asked.run)
     if isinstance(made, str):
         raise ValueError(made)
-    with engines() as engine_of:
-        found = compare(engine_of, CompareJob(1, *made, asked.run.head))
-    return figures.comparison_of(found, asked.words, asked.look)
+    return made
 
 
 def _stages(asked: Asked) -> Figure:
@@ -184,7 +194,9 @@ def _cost(asked: Asked) -> Figure:
     args, model = asked.args, sizes_of_model(asked.state.model)
     length = args.length or 512
     generate = 128 if args.generate is None else args.generate
-    load = Workload(length, batch=args.batch or 1, source=length, prompt=length, generate=generate)
+    check_source(args.source, model)
+    source = args.source or length
+    load = Workload(length, batch=args.batch or 1, source=source, prompt=length, generate=generate)
     found, quantity = cost(model, load), Quantity(args.quantity or Quantity.FLOPS)
     if not found.tallies[quantity].terms:
         there = [one.value for one, tally in found.tallies.items() if tally.terms]
@@ -192,7 +204,7 @@ def _cost(asked: Asked) -> Figure:
             f"quantity is {quantity.value}, but must be one of {', '.join(there)} for"
             f" {asked.state.model}."
         )
-    offered = axes(quantity, model)
+    offered = list(axes(quantity, model))
     axis = args.against or offered[0]
     if axis not in offered:
         raise ValueError(
@@ -270,12 +282,16 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "what is drawn; default: flops",
         },
         "against": {
-            "choices": list(LETTERS),
             "metavar": "LETTER",
             "help": "the size it is drawn against, as in the formulas of `maskscope cost`: T, B, …",
         },
         "length": {"type": whole(1), "metavar": "T", "help": "tokens of a pass; default: 512"},
         "batch": {"type": whole(1), "metavar": "B", "help": "batch rows; default: 1"},
+        "source": {
+            "type": whole(1),
+            "metavar": "S",
+            "help": "source tokens of an encoder-decoder; default: as --length",
+        },
         "generate": {"type": whole(0), "metavar": "G", "help": "tokens to add; default: 128"},
     },
 }
@@ -284,14 +300,15 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
 _NEEDED = {"difference": "pair", "objectives": "objective"}
 
 _HEAD = ("layer", "head", "stack")
+_COLORS = ("map", "no_colour_bar")
 _SHAPE = ("past", "left_pad", "right_pad", "window", "documents", *_HEAD)
 _USELESS = {
-    "mask": ("layer", "head"),
+    "mask": ("layer", "head", *_COLORS),
     "heads": ("layer", "head"),
-    "flow": ("head", "stack"),
-    "report": ("past", "left_pad", "right_pad", *_HEAD),
+    "flow": ("head", "stack", *_COLORS),
+    "report": ("past", "left_pad", "right_pad", *_HEAD, *_COLORS, "no_labels"),
     "objectives": ("mask", *_SHAPE),
     "embeddings": ("row", "target", "prefix", *_SHAPE),
-    "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE),
+    "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE, *_COLORS, "no_labels"),
 }
-"""Options that would do nothing: such a view shows no one head, or reads under its own mask."""
+"""Options that would do nothing: no one head, no weights, no tokens, or a mask of its own."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, log10, pi, sin
 
 import numpy as np
 
 from core.figure.axes import GAP, RISE, Box, framed, widest
-from core.figure.page import MARGIN, Block, page, room
+from core.figure.page import MARGIN, Block, page, paragraphs, room
 from core.figure.style import ONE_COLUMN, Style
 from core.types.colors import HAIRLINE, MUTED, REASONS, TEXT, WHITE, Rgb, mixed
 from core.types.figure import Figure, Mark, Polygon, Polyline, Text
@@ -41,12 +41,14 @@ def cost_figure(
     names: tuple[str, str] = ("", ""),
     *,
     place: float = 0.0,
+    caption: str = "",
     style: Style = ONE_COLUMN,
 ) -> Figure:
     """Lines and points by name, x and y each ``[n]``; both axes are logarithms.
 
     ``unit`` is that of y, as `core.types.cost.figure` takes it, "" a plain number; ``names`` are
     those of the axes, x first. The x ``place`` is marked, and the lines there; 0 marks none.
+    ``caption`` stands below.
 
     Raises
     ------
@@ -66,7 +68,8 @@ def cost_figure(
     signs = [_sign(name, n, len(lines) == 1) for n, name in enumerate(lines)]
     signs += [_sign(name, n, False) for n, name in enumerate(points, start=len(lines))]
     below = _legend(style, (*lines, *points), signs, len(lines))
-    wide, high = room(style, (below,))
+    said = paragraphs(style, [(caption, style.small, MUTED)])
+    wide, high = room(style, (below, said))
     plot = _fitted(
         style,
         series,
@@ -84,7 +87,8 @@ def cost_figure(
     if place:
         told["marked"] = f"{place:,.10g}"
     foot = plot.bottom + GAP + 2.8 * style.small
-    return page(style, (Block(tuple(marks), wide, foot), below), told)
+    blocks = Block(tuple(marks), wide, foot), below, said
+    return page(replace(style, labels=False), blocks, told)  # It has none that could be left out.
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def page(
     high = sum(block.height + gap for block in blocks) - gap
     needed = (max(block.width for block in blocks), MARGIN + above + high)
     height = needed[1] + MARGIN if style.height is None else style.height
-    _check_room((style.width, height), (needed[0] + 2 * MARGIN, needed[1]))
+    _check_room(style, (style.width, height), (needed[0] + 2 * MARGIN, needed[1]))
     marks: list[Mark] = []
     for block in _heading(style):
         marks += moved(block.marks, MARGIN, MARGIN)
@@ -78,12 +78,13 @@ def page(
     )
 
 
-def _check_room(given: tuple[float, float], needed: tuple[float, float]) -> None:
+def _check_room(style: Style, given: tuple[float, float], needed: tuple[float, float]) -> None:
+    less = ", or leave labels out" if style.labels else ""
     for name, have, least in zip(("width", "height"), given, needed, strict=True):
         if have < least - 1.0:
             raise ValueError(
                 f"{name} is {in_words(have)}, but this figure needs at least {in_words(least)};"
-                " take a larger size, or leave labels out."
+                f" take a larger size{less}."
             )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.figure.axes import widest
 from core.figure.page import MARGIN, Block, cut, page, paragraphs, wrapped
 from core.figure.style import ONE_COLUMN, Style
@@ -23,13 +25,13 @@ _MOST_LINES = 2
 def report_figure(report: CheckReport, text: str = "", *, style: Style = ONE_COLUMN) -> Figure:
     """Model, engine, mask and ``text`` that were checked, and below them a line for each check.
 
-    Sentences are broken to fit the page. The text is cut after two lines; the parameters hold all
-    of it.
+    Sentences are broken to fit the page, numbers and names of checks are not. The text is cut after
+    two lines; the parameters hold all of it.
 
     Raises
     ------
     ValueError
-        where there is no check.
+        where there is no check, or the page is narrower than names and numbers.
     """
     if not report.checks:
         raise ValueError("There are no results to draw: run a check first.")
@@ -39,7 +41,8 @@ def report_figure(report: CheckReport, text: str = "", *, style: Style = ONE_COL
     for check in report.checks:
         name, *cells, _ = check.cells
         told[name] = " ".join(filter(None, cells[:2]))
-    return page(style, (_about(style, report, text), _table(style, report)), told)
+    blocks = _about(style, report, text), _table(style, report)
+    return page(replace(style, labels=False), blocks, told)  # It has none that could be left out.
 
 
 def _about(style: Style, report: CheckReport, text: str) -> Block:
@@ -54,14 +57,17 @@ def _about(style: Style, report: CheckReport, text: str) -> Block:
 
 def _table(style: Style, report: CheckReport) -> Block:
     wide = style.width - 2 * MARGIN
-    size, gap = style.label, 1.6 * style.label
+    size, gap = style.label, 1.2 * style.label
     columns = list(zip(COLUMNS, *(check.cells for check in report.checks), strict=True))[:-1]
     widths = [1.05 * widest(column, size, style.measure) for column in columns]
-    widths[0] = min(widths[0], 0.3 * wide)
+    words = [word for name in columns[0] for word in name.split()]
+    least = 1.05 * widest(words, size, style.measure)
+    widths[0] = max(min(widths[0], 0.3 * wide), least)
     widths[1] += 1.2 * size  # The sign.
     edges = [0.0]
     for width in widths:
         edges.append(edges[-1] + width + gap)
+    taken = max(wide, edges[-1] - gap)
     is_narrow = wide - edges[-1] < 0.4 * wide
     marks: list[Mark] = [_rule(style, 0.5, wide, 2.0)]
     y = 1.5 * size
@@ -76,7 +82,7 @@ def _table(style: Style, report: CheckReport) -> Block:
         y = _line(style, check, edges, y + 0.5 * size, marks)
     y += 0.6 * size
     marks.append(_rule(style, y, wide, 2.0))
-    return Block(tuple(marks), wide, y + 1.0)
+    return Block(tuple(marks), taken, y + 1.0)
 
 
 def _line(style: Style, check: Check, edges: list[float], y: float, marks: list[Mark]) -> float:
@@ -85,7 +91,7 @@ def _line(style: Style, check: Check, edges: list[float], y: float, marks: list[
     is_narrow = not edges[-1]
     sign, color = _SIGNS[check.verdict]
     name, verdict, *numbers, sentence = check.cells
-    names = wrapped(name, size, edges[1] - 1.6 * size, style.measure) or [""]
+    names = wrapped(name, size, edges[1] - 1.2 * size, style.measure) or [""]
     for n, text in enumerate(names):
         marks.append(Text(text, 0.0, y + (n + 1) * line, size))
     marks.append(Text(sign, edges[1], y + line, size, bold=True, color=color))

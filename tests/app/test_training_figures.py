@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.figure_views import VIEWS, Shown, available
-from app.scene import scene
+from app.scene import request, scene
 from app.sizes import sizes_of_model
 from app.state import initial
 from app.training_figures import CostShown
@@ -50,7 +50,8 @@ def words() -> Tokenizer:
 @pytest.fixture
 def shown(words: Tokenizer) -> Shown:
     state = initial(Family.DECODER).with_row(text="The cat sat.", left_pad=1)
-    return Shown(words, scene(state, words), Stack.DECODER, query=3)
+    read = scene(state, words)
+    return Shown(words, read, request(state, read), query=3)
 
 
 def run_of(shown: Shown) -> RunRequest:
@@ -77,7 +78,8 @@ def test_stages_are_drawn_with_the_query_of_their_own_stack(shown: Shown) -> Non
     assert told["query"] == "3"
     assert told["left pad"] == "1"
     assert told["notes"] == "It hands out no values."
-    other = VIEWS["stages"].draw(replace(with_answer, stack=Stack.CROSS), WIDE)
+    cross = replace(with_answer.run, head=HeadRef(Stack.CROSS))
+    other = VIEWS["stages"].draw(replace(with_answer, run=cross), WIDE)
     assert "query" not in other.parameters
 
 

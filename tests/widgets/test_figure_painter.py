@@ -154,6 +154,14 @@ def test_png_has_its_size_resolution_and_parameters(qapp: QApplication, dpi: int
     assert json.loads(image.text("Description")) == figure.parameters
 
 
+def test_a_picture_beyond_a_hundred_million_pixels_is_refused(qapp: QApplication) -> None:
+    most = Figure(1000.0, 360.0, ())  # At 1200 dpi 16,667 x 6,000, a little more than it may have.
+    with pytest.raises(ValueError, match="16,667 x 6,000 pixels, but may have 100,000,000 at most"):
+        to_png(most, 1200)
+    image = to_image(Figure(999.0, 360.0, ()), 1200)
+    assert (image.width(), image.height()) == (16_650, 6_000)
+
+
 def test_transparent_is_transparent(qapp: QApplication) -> None:
     spec = MaskSpec(MaskKind.CAUSAL, 3)
     for ground, alpha in ((None, 0), (WHITE, 255)):

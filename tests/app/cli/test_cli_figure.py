@@ -63,6 +63,17 @@ def test_the_figure_shows_the_tokens_and_says_what_made_it(maskscope, tmp_path):
     assert told["head"] == "decoder layer 2, head 1"
 
 
+@pytest.mark.parametrize("view", ["mask", "attention", "heads", "flow", "steps", "stages"])
+def test_every_view_of_a_run_says_what_made_it(maskscope, tmp_path, view):
+    words = ("--text", TEXT, "--left-pad", "2", "--past", "3", "--window", "4")
+    assert maskscope("figure", "decoder", *words, "--view", view, "a.svg").code == 0
+    told = parameters(tmp_path / "a.svg")
+    expected = {"view": view, "model": "decoder", "engine": "torch", "text": TEXT}
+    expected |= {"mask": "causal", "left pad": "2", "past": "3", "window": "4"}
+    assert told.items() >= expected.items()
+    assert (told.get("sampling") == "greedy") == (view == "steps")
+
+
 def test_an_encoder_decoder_has_three_stacks(maskscope, tmp_path):
     words = ("figure", "encdec", "--text", "Tom lost his <extra_id_0>.", "--target", "<extra_id_0>")
     assert maskscope(*words, "--view", "heads", "a.svg").code == 0
@@ -152,6 +163,8 @@ def test_a_difference_is_that_of_the_pair_and_the_head(maskscope, tmp_path):
     assert maskscope(*words, "--pair", "causal-prefix", "--layer", "2", "a.svg").code == 0
     told = parameters(tmp_path / "a.svg")
     assert (told["A"], told["B"]) == ("causal", "prefix 4")
+    assert (told["model"], told["text"], told["engine"]) == ("unified", TEXT, "torch")
+    assert (told["A mask"], told["B mask"], told["B prefix"]) == ("causal", "prefix", "4")
     assert told["head"] == "decoder layer 2, head 1"
     assert "part first in decoder layer 1" in told["finding"]
     drawn = texts(tmp_path / "a.svg")
@@ -218,13 +231,29 @@ def test_a_cost_is_that_of_the_model_and_the_sizes(maskscope, tmp_path):
         assert told[one["name"]] == f"{one['formula']} = {one['substituted']}"
 
 
+def test_a_cost_says_which_sizes_do_not_grow(maskscope, tmp_path):
+    view = ("figure", "encdec", "--view", "cost", "--against", "T")
+    for words, source in (((), "512"), (("--source", "64"), "64"), (("--length", "32"), "32")):
+        assert maskscope(*view, *words, "a.svg").code == 0
+        said = f"fixed: batch rows B = 1, source tokens S = {source}"
+        assert said in texts(tmp_path / "a.svg")
+        assert f"S = {source}," in parameters(tmp_path / "a.svg")["sizes"]
+    assert maskscope(*view[:-1], "S", "--batch", "3", "a.svg").code == 0
+    assert "fixed: batch rows B = 3, tokens of the pass T = 512" in texts(tmp_path / "a.svg")
+    view = ("--view", "cost", "--quantity", "parameters", "a.svg")
+    assert maskscope("figure", "decoder", *view).code == 0
+    assert not any(text.startswith("fixed") for text in texts(tmp_path / "a.svg"))
+
+
 @pytest.mark.parametrize(
     ("size", "points"),
     [("3.5in", 252.0), ("89mm", 89 / 25.4 * 72), ("400pt", 400.0), ("1200px", 1200 * 72 / 150)],
 )
 def test_sizes_are_exact(maskscope, tmp_path, size, points):
-    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size, "--dpi", "150")
-    assert maskscope(*words, "a.svg").code == maskscope(*words, "a.png").code == 0
+    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size)
+    dpi = ("--dpi", "150")
+    assert maskscope(*words, *(dpi if "px" in size else ()), "a.svg").code == 0
+    assert maskscope(*words, *dpi, "a.png").code == 0
     wide = ET.parse(tmp_path / "a.svg").getroot().get("width")
     assert float(wide.removesuffix("pt")) == pytest.approx(points, abs=1e-3)
     image = QImage(str(tmp_path / "a.png"))
@@ -299,6 +328,9 @@ def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path,
     [
         (("--quantity", "cross_cache_bytes"), "quantity is cross_cache_bytes, but must be one of"),
         (("--against", "G"), "against is G, but must be T or B for flops."),
+        (("--against", "W"), "against is W, but must be T or B for flops."),
+        (("--against", "TB"), "against is TB, but must be T or B for flops."),
+        (("--source", "9"), "--source is given, but only an encoder-decoder reads one"),
         (("--length", "0"), "--length: '0' is not a whole number of 1 or more"),
         (("--window", "3"), "--window is given, but --view cost has no use for it"),
     ],
@@ -307,14 +339,39 @@ def test_a_cost_that_cannot_be_is_refused(refused, words, sentence):
     assert sentence in refused("figure", "decoder", "--view", "cost", *words, "a.svg")
 
 
+@pytest.mark.parametrize("option", [("--map", "grey"), ("--no-labels",), ("--no-colour-bar",)])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_look_changes_the_figure_or_is_refused(maskscope, tmp_path, view, option):
+    words = ("figure", "decoder", "--view", view, *OF_A_VIEW.get(view, READ))
+    assert maskscope(*words, "a.svg").code == 0
+    plain = (tmp_path / "a.svg").read_bytes()
+    outcome = maskscope(*words, *option, "a.svg")
+    if outcome.code:
+        assert f"{option[0]} is given, but --view {view} has no use for it" in outcome.err
+    assert (outcome.code == 2) == ((tmp_path / "a.svg").read_bytes() == plain)
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.pdf"])
+def test_a_resolution_needs_pixels(refused, maskscope, name):
+    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--dpi", "150")
+    sentence = f"--dpi is given, but {name} has no pixels and no size is in px; leave it out."
+    assert sentence in refused(*words, name)
+    assert sentence in refused(*words, "--width", "3in", name)
+    assert maskscope(*words, "--height", "400px", name).code == 0
+
+
 def test_embeddings_have_two_masks(refused):
     words = ("--text", TEXT, "--text", TEXT, "--mask", "prefix", "--view", "embeddings")
     assert "mask is prefix, but must be causal or" in refused("figure", "unified", *words, "a.svg")
 
 
-def test_an_encoder_has_no_steps(refused):
-    sentence = refused("figure", "encoder", "--text", "a [MASK]", "--view", "steps", "a.svg")
-    assert "steps are drawn of a decoder" in sentence
+def test_what_does_not_generate_has_no_steps(refused):
+    steps = ("--text", "a [MASK]", "--view", "steps", "a.svg")
+    assert "An encoder cannot generate" in refused("figure", "encoder", *steps)
+    mask = ("--mask", "bidirectional")
+    assert "A bidirectional mask cannot generate" in refused("figure", "unified", *mask, *steps)
+    stack = ("--stack", "encoder")
+    assert "steps are drawn of a decoder" in refused("figure", "encdec", *stack, *steps)
 
 
 def test_a_file_that_cannot_be_written_keeps_the_old(maskscope, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from core.figure.mask import mask_figure
 from core.figure.report import report_figure
 from core.figure.steps import MOST, GrowthStep, chosen, steps_figure
 from core.figure.style import (
+    ONE_COLUMN,
     PRESETS,
     REASON_HATCH,
     REASON_NAMES,
@@ -378,6 +379,29 @@ def test_a_long_text_is_cut_to_two_lines_and_kept_whole_in_the_parameters() -> N
     assert texts[first + 1].endswith("…")
     assert texts[first + 2] == "check"
     assert figure.parameters["text"] == text
+
+
+def test_a_narrow_report_holds_every_column_or_is_refused() -> None:
+    checks = (
+        Check("determinism", Verdict.REFUSED, "All is well.", 3e-6, 2e-4),
+        Check("weights", Verdict.FAIL, "Good.", 0.0, 0.0),
+    )
+    refused = []
+    for wide in range(40, 300, 4):
+        style = Style(width=float(wide))
+        try:
+            figure = report_figure(report_of(*checks), "One day Tom lost his ball.", style=style)
+        except ValueError as error:
+            refused.append(wide)
+            said_why = str(error)
+            continue
+        texts = [mark for mark in figure.marks if isinstance(mark, Text)]
+        said = {mark.string for mark in texts}
+        assert {*COLUMNS, "NOT SHOWN", "FAIL", "3.0e-06", "2.0e-04", "determinism"} <= said
+        assert all(m.x + style.measure(m.string, m.size) <= wide for m in texts), wide
+    assert refused == list(range(40, refused[-1] + 4, 4))
+    assert refused[-1] < ONE_COLUMN.width
+    assert said_why.endswith("take a larger size.")
 
 
 def test_every_reason_has_a_look_of_its_own() -> None:
