@@ -75,7 +75,11 @@ def _sampled(args: argparse.Namespace, state: ViewState) -> ViewState:
 
 @dataclass(frozen=True)
 class Generated:
-    """A text and what was written after it."""
+    """A text and what was written after it.
+
+    ``prompt`` is all that was read, tokens that were generated before included; ``whole`` begins
+    with it.
+    """
 
     model: str
     prompt: str
@@ -109,13 +113,12 @@ def generate(engine: Runs, state: ViewState, words: Tokenizer) -> Generated:
     shown = scene(state, words)
     wanted = GenerateRequest(request(state, shown), state.sampling, state.max_new_tokens)
     events = list(engine.generate(wanted))
-    two_texts = state.family is Family.ENCODER_DECODER
-    prompt = state.current.target if two_texts else state.current.text
-    ids = [*words.encode(prompt), *(event.token for event in events)]
+    row, two_texts = state.current, state.family is Family.ENCODER_DECODER
+    ids = [*words.encode(row.target if two_texts else row.text), *row.generated]
     return Generated(
         state.model,
-        prompt,
-        words.decode(ids, structure=False),
+        _text(ids, words),
+        _text([*ids, *(event.token for event in events)], words),
         [_step(event, words) for event in events],
         sum(event.seconds for event in events),
         bool(events) and events[-1].stopped,
