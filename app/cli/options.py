@@ -69,8 +69,7 @@ def view_state(args: argparse.Namespace) -> ViewState:
     state = _kept(args) if is_workspace(args.model) else _described(args)
     given = {name: getattr(args, name) for name in ("row", "device", "dtype", "backend")}
     state = replace(state, **{name: value for name, value in given.items() if value is not None})
-    if state.backend == "torch" and is_file(state.model):
-        raise ValueError(f"backend is torch, but must be onnx for {state.model}.")
+    _check_backend(state)
     if state.row >= len(state.rows):
         raise ValueError(f"row is {state.row}, but must be between 0 and {len(state.rows) - 1}.")
     return state
@@ -170,7 +169,14 @@ def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewS
         head=own.head,
         backend=changes.get("backend", backend),
     )
+    _check_backend(new)
     return _with_prefix(new, changes.get("prefix"))
+
+
+def _check_backend(state: ViewState) -> None:
+    """Raise ValueError where torch is to run a file."""
+    if state.backend == "torch" and is_file(state.model):
+        raise ValueError(f"backend is torch, but must be onnx for {state.model}.")
 
 
 def backend_of(model: str) -> str:

@@ -91,6 +91,14 @@ def test_an_export_beside_its_model(maskscope):
     assert "hands out no hidden states" in said["notes"][0]
 
 
+def test_torch_runs_no_file_on_either_side(maskscope, refused):
+    assert maskscope("export", "decoder", "d.onnx", "--no-verify").code == 0
+    told = "backend is torch, but must be onnx for d.onnx."
+    other = ("--with-backend", "torch")
+    assert told in refused("compare", "d.onnx", "--text", TEXT, *other)
+    assert told in refused("compare", "decoder", "--text", TEXT, "--with-model", "d.onnx", *other)
+
+
 def test_json_goes_to_a_file(maskscope, tmp_path):
     words = ("--with-mask", "bidirectional", "--json", "a.json")
     assert maskscope("compare", "prefix", "--text", TEXT, "--prefix", "2", *words).out == ""
