@@ -12,7 +12,7 @@ from app.cli.mask import add_shape, spread
 from app.cli.models import is_file, model_card
 from app.cli.values import UsageError, whole
 from app.scene import check_states, scene
-from app.state import FAMILY_KIND, RowState, ViewState, initial
+from app.state import FAMILY_KIND, RowState, ViewState, fits, initial
 from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
@@ -130,11 +130,11 @@ def _described(args: argparse.Namespace) -> ViewState:
     return _with_prefix(state, args.prefix)
 
 
-def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewState:
+def varied(state: ViewState, changes: dict[str, Any]) -> ViewState:
     """A state that differs from another in what ``changes`` says, by the names of the options.
 
-    ``mask`` is the rule that was asked for of a model, None for its own. A prefix that nothing is
-    said of is cut to the shortest row.
+    Another model keeps the mask where it can run under it, and else has its own. A prefix that
+    nothing is said of is cut to the shortest row.
 
     Raises
     ------
@@ -142,9 +142,9 @@ def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewS
         with a sentence where a change cannot be.
     """
     card = model_card(changes.get("model", state.model))
-    kind, family = changes.get("mask", mask), state.family
-    if "model" in changes or "mask" in changes:
-        family = family_under(card, kind)
+    family = state.family if fits(card, state.family) else card.family
+    if "mask" in changes:
+        family = family_under(card, changes["mask"])
     two_texts = family is Family.ENCODER_DECODER
     had_two = state.family is Family.ENCODER_DECODER
     if had_two and not two_texts and any(row.target for row in state.rows):

@@ -27,7 +27,10 @@ def test_help_lists_the_pairs(maskscope, capsys):
 def test_a_line_for_each_position_level_and_layer(maskscope):
     out = maskscope("compare", "decoder", "--text", TEXT, "--pair", "causal-prefix").out
     lines = out.splitlines()
-    assert lines[:2] == ["causal: unified on torch", "prefix 4: unified on torch"]
+    assert lines[:2] == [
+        "causal: unified on torch, causal mask",
+        "prefix 4: unified on torch, prefix mask, prefix 4",
+    ]
     assert lines[2].startswith("causal and prefix 4 part first in decoder layer 1, head ")
     rows = [line.split() for line in lines[5:13]]
     assert [row[:2] for row in rows[:3]] == [["0", "<s>"], ["1", "The"], ["2", "cat"]]
@@ -73,12 +76,32 @@ def test_what_differs_is_told(maskscope, name):
     assert plain(maskscope(*words))["first"]["stack"] == "decoder"
 
 
-def test_another_model_runs_under_its_own_mask(maskscope):
-    words = ("compare", "decoder", "--text", TEXT, "--with-model", "encoder", "--json")
-    said = plain(maskscope(*words))
+def test_another_model_runs_under_the_same_mask(maskscope):
+    words = ("compare", "decoder", "--text", TEXT, "--left-pad", "2", "--window", "3")
+    said = plain(maskscope(*words, "--with-model", "encoder", "--json"))
     assert said["b"] == "B (model encoder)"
-    assert "1 of B's stand there alone" in said["notes"][0]
-    assert said["tokens"][-1] == "."
+    one, other = said["runs"]["a"], said["runs"]["b"]
+    assert (one.pop("model"), other.pop("model")) == ("decoder", "encoder")
+    assert one == other
+    assert (one["mask_kind"], one["left_pad"], one["window"]) == ("causal", 2, 3)
+    assert len(said["tokens"]) == 8
+    lines = maskscope(*words, "--with-model", "encoder").out.splitlines()
+    assert lines[0] == "A: decoder on torch, causal mask, left pad 2, window 3"
+    assert lines[1] == "B (model encoder): encoder on torch, causal mask, left pad 2, window 3"
+
+
+def test_a_prefix_is_kept_beside_another_model(maskscope):
+    words = ("compare", "prefix", "--text", TEXT, "--prefix", "3", "--with-model", "unified")
+    runs = plain(maskscope(*words, "--json"))["runs"]
+    assert [runs[side]["prefix"] for side in "ab"] == [3, 3]
+
+
+def test_a_model_that_cannot_run_under_the_mask_has_its_own(maskscope):
+    words = ("compare", "decoder", "--text", TEXT, "--with-model", "encdec", "--json")
+    said = plain(maskscope(*words))
+    assert [said["runs"][side]["mask_kind"] for side in "ab"] == ["causal", "decoder-self"]
+    told = "encdec cannot run under a causal mask, so B has a decoder-self mask."
+    assert said["notes"][0] == told
 
 
 def test_an_export_beside_its_model(maskscope):
