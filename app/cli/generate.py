@@ -55,8 +55,8 @@ def command(args: argparse.Namespace) -> int:
             reads_only = scene(state, words).inputs.mask.kind is MaskKind.BIDIRECTIONAL
             if not reads_only or not masked(state, words):
                 raise
-            print(f"maskscope: {error}", file=sys.stderr)
             filled = fill(read(runs, state), words)
+            print(f"maskscope: {error}", file=sys.stderr)
             printed, plain = filled.as_text(), filled.as_plain()
     if args.json is None:
         print(printed)

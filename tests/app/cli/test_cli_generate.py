@@ -76,3 +76,9 @@ def test_filled_gaps_as_json(maskscope, tmp_path):
 )
 def test_bad_input_gets_a_sentence(refused, words, told):
     assert told in refused("generate", *words)
+
+
+def test_a_file_with_its_mask_built_in_is_refused_once(maskscope, refused):
+    words = ("--fixed-mask", "bidirectional", "--length", "11", "--no-verify")
+    assert maskscope("export", "encoder", "fixed.onnx", *words).code == 0
+    assert "has its mask built in" in refused("generate", "fixed.onnx", "--text", GAP)
