@@ -23,6 +23,7 @@ from core.types.colors import MAP_NAMES
 
 SUFFIXES = (".svg", ".pdf", ".png")
 _DPI = (72, 1200)
+_USUAL_DPI = 300
 
 
 def add(commands: Any) -> None:
@@ -43,12 +44,14 @@ def add(commands: Any) -> None:
     add("--preset", choices=tuple(PRESETS), default="one-column", help="size and fonts")
     add("--width", type=length, metavar="LENGTH", help="such as 3.5in, 89mm, 252pt or 1200px")
     add("--height", type=length, metavar="LENGTH", help="default: what the figure needs")
-    add("--dpi", type=whole(*_DPI), default=300, metavar="N", help="of PNG, and of px; default 300")
-    add("--map", choices=MAP_NAMES, default="even", help="colours of weights; default: even")
+    pixels = f"of PNG, and of px; default: {_USUAL_DPI}"
+    add("--dpi", type=whole(*_DPI), metavar="N", help=pixels)
+    add("--map", choices=MAP_NAMES, help="colours of weights; default: even")
     add("--transparent", action="store_true", help="no white ground")
     add("--title", default="", metavar="TEXT", help="written above")
-    add("--no-labels", action="store_true", help="leave the tokens out")
-    add("--no-colour-bar", action="store_true", help="leave the colour bar out")
+    add("--no-labels", action="store_true", default=None, help="leave the tokens out")
+    bar = "leave the colour bar out"
+    add("--no-colour-bar", action="store_true", default=None, help=bar)
     parser.set_defaults(command=command)
 
 
@@ -58,6 +61,7 @@ def command(args: argparse.Namespace) -> int:
     if suffix not in SUFFIXES:
         raise ValueError(f"{args.out} must end in .svg, .pdf or .png, which says what is written.")
     check_options(args)
+    _check_dpi(args, suffix)
     check_target(args.out)
     look = style_of(args)
     if args.view == "cost" and not is_workspace(args.model):
@@ -75,24 +79,31 @@ def command(args: argparse.Namespace) -> int:
 
     figure = drawn(Asked(args, state, shown, words, replace(look, measure=measure)))
     figure = replace(figure, parameters=told | figure.parameters)
-    write_file(args.out, content(figure, suffix, args.dpi))
+    write_file(args.out, content(figure, suffix, args.dpi or _USUAL_DPI))
     del application
     print(f"Wrote {args.out}.")
     return 0
+
+
+def _check_dpi(args: argparse.Namespace, suffix: str) -> None:
+    """Raise ValueError with a sentence where no pixel is written, and no length is in pixels."""
+    units = [given[1] for given in (args.width, args.height) if given is not None]
+    if args.dpi is not None and suffix != ".png" and "px" not in units:
+        raise ValueError(f"--dpi is given, but {args.out} has no pixels; leave it out.")
 
 
 def style_of(args: argparse.Namespace) -> Style:
     """The look that the options describe; ValueError where a size cannot be."""
     base = preset(args.preset)
     wide, high = (
-        None if given is None else points(given[0], given[1], args.dpi)
+        None if given is None else points(given[0], given[1], args.dpi or _USUAL_DPI)
         for given in (args.width, args.height)
     )
     return replace(
         base,
         width=base.width if wide is None else wide,
         height=base.height if wide is None and high is None else high,
-        map_name=args.map,
+        map_name=args.map or base.map_name,
         labels=not args.no_labels,
         color_bar=not args.no_colour_bar,
         title=args.title,

@@ -285,13 +285,14 @@ _NEEDED = {"difference": "pair", "objectives": "objective"}
 
 _HEAD = ("layer", "head", "stack")
 _SHAPE = ("past", "left_pad", "right_pad", "window", "documents", *_HEAD)
+_LOOK = ("map", "no_labels", "no_colour_bar")
 _USELESS = {
-    "mask": ("layer", "head"),
+    "mask": ("layer", "head", "map", "no_colour_bar"),
     "heads": ("layer", "head"),
-    "flow": ("head", "stack"),
-    "report": ("past", "left_pad", "right_pad", *_HEAD),
+    "flow": ("head", "stack", "map", "no_colour_bar"),
+    "report": ("past", "left_pad", "right_pad", *_HEAD, *_LOOK),
     "objectives": ("mask", *_SHAPE),
     "embeddings": ("row", "target", "prefix", *_SHAPE),
-    "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE),
+    "cost": ("text", "target", "row", "mask", "prefix", *_SHAPE, *_LOOK),
 }
-"""Options that would do nothing: such a view shows no one head, or reads under its own mask."""
+"""Options that would do nothing: such a view shows no head, no weights, or has its own mask."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from app.cli.models import add_json
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.options import add_reading, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
 from app.cli.reading import Reading, candidates, engine, in_words, read
 from app.cli.values import decimal, whole
@@ -20,6 +20,9 @@ from core.types import Family, GenerateRequest, MaskKind, StepEvent
 
 if TYPE_CHECKING:
     from core.run.contract import Runs
+
+_DRAWN = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+"""Options that say how many tokens are drawn, and how: those of `Sampling` after the first."""
 
 
 def add(commands: Any) -> None:
@@ -55,6 +58,11 @@ def command(args: argparse.Namespace) -> int:
             reads_only = scene(state, words).inputs.mask.kind is MaskKind.BIDIRECTIONAL
             if not reads_only or not masked(state, words):
                 raise
+            for option in options_given(args, *_DRAWN):
+                raise ValueError(
+                    f"{option} is given, but every [MASK] becomes its likeliest token, and nothing"
+                    " is drawn; leave it out."
+                ) from error
             filled = fill(read(runs, state), words)
             print(f"maskscope: {error}", file=sys.stderr)
             printed, plain = filled.as_text(), filled.as_plain()
@@ -67,8 +75,7 @@ def command(args: argparse.Namespace) -> int:
 
 def _sampled(args: argparse.Namespace, state: ViewState) -> ViewState:
     """The state with the sampling that was asked for, and its own where nothing was."""
-    names = ("temperature", "top_k", "top_p", "seed")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    given = {name: getattr(args, name) for name in _DRAWN[1:] if getattr(args, name) is not None}
     count = args.max_new_tokens or state.max_new_tokens
     return replace(state, sampling=replace(state.sampling, **given), max_new_tokens=count)
 

@@ -70,6 +70,8 @@ def view_state(args: argparse.Namespace) -> ViewState:
     given = {name: getattr(args, name) for name in ("row", "device", "dtype", "backend")}
     state = replace(state, **{name: value for name, value in given.items() if value is not None})
     _check_backend(state)
+    if args.dtype is not None and is_file(state.model):
+        _check_dtype(state)
     if state.row >= len(state.rows):
         raise ValueError(f"row is {state.row}, but must be between 0 and {len(state.rows) - 1}.")
     return state
@@ -177,6 +179,17 @@ def _check_backend(state: ViewState) -> None:
     """Raise ValueError where torch is to run a file."""
     if state.backend == "torch" and is_file(state.model):
         raise ValueError(f"backend is torch, but must be onnx for {state.model}.")
+
+
+def _check_dtype(state: ViewState) -> None:
+    """Raise ValueError where a file is to run in another precision than its own."""
+    from core.export.files import find
+
+    own = find(Path(state.model))[1].dtype
+    if state.dtype != own:
+        raise ValueError(
+            f"dtype is {state.dtype}, but {state.model} was exported in {own}; leave it out."
+        )
 
 
 def backend_of(model: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.cli.models import add_json
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.options import add_reading, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
 from app.cli.reading import engine
 from app.cli.values import whole
@@ -17,6 +17,12 @@ from app.scene import Scene, request, scene
 from core.run.stages import EXAMPLE_KEYS, EXAMPLE_WORDS, example, stages
 from core.text.tokenizer import MASK
 from core.types import HeadRef, Stack, Stages, StagesJob
+
+_OF_A_MODEL = (
+    *("text", "target", "row", "mask", "prefix", "past", "left_pad", "right_pad", "window"),
+    *("documents", "device", "dtype", "backend", "layer", "head", "stack", "query"),
+)
+"""Options that say nothing of the example."""
 
 _HELP = """Show what one head does with one query: its scores, the same over the root of the head's
 width, the mask, the softmax, and the values weighted by it.
@@ -55,6 +61,8 @@ def command(args: argparse.Namespace) -> int:
     if args.example:
         if args.model is not None:
             raise ValueError(f"{args.model} is given, but the example takes no model.")
+        for option in options_given(args, *_OF_A_MODEL):
+            raise ValueError(f"{option} is given, but the example takes no model; leave it out.")
         found, keys, query, lines = example(), EXAMPLE_KEYS, 0, [EXAMPLE_WORDS]
         place: dict[str, Any] = dict.fromkeys(("model", "mask_kind", "stack", "layer", "head"))
     else:

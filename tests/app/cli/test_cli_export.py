@@ -160,6 +160,15 @@ def test_a_fixed_mask_and_half_precision(maskscope, tmp_path):
 
 
 @pytest.mark.usefixtures("models")
+def test_a_file_runs_in_its_own_precision(maskscope):
+    assert maskscope("export", "decoder", "a.onnx", "--fp16", "--no-verify").code == 0
+    assert maskscope("run", "a.onnx", *TEXT, "--dtype", "float16").code == 0
+    other = maskscope("run", "a.onnx", *TEXT, "--dtype", "float32")
+    assert (other.code, other.out) == (2, "")
+    assert "dtype is float32, but a.onnx was exported in float16; leave it out." in other.err
+
+
+@pytest.mark.usefixtures("models")
 def test_the_fixed_masks_of_an_encoder_decoder(maskscope, tmp_path):
     from core.export.files import read_header
 

@@ -223,8 +223,10 @@ def test_a_cost_is_that_of_the_model_and_the_sizes(maskscope, tmp_path):
     [("3.5in", 252.0), ("89mm", 89 / 25.4 * 72), ("400pt", 400.0), ("1200px", 1200 * 72 / 150)],
 )
 def test_sizes_are_exact(maskscope, tmp_path, size, points):
-    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size, "--dpi", "150")
-    assert maskscope(*words, "a.svg").code == maskscope(*words, "a.png").code == 0
+    words = ("figure", "decoder", "--text", TEXT, "--view", "mask", "--width", size)
+    dense = ("--dpi", "150")
+    assert maskscope(*words, *dense, "a.png").code == 0
+    assert maskscope(*words, *(dense if "px" in size else ()), "a.svg").code == 0
     wide = ET.parse(tmp_path / "a.svg").getroot().get("width")
     assert float(wide.removesuffix("pt")) == pytest.approx(points, abs=1e-3)
     image = QImage(str(tmp_path / "a.png"))
@@ -282,6 +284,14 @@ def test_the_look_can_be_chosen(maskscope, tmp_path):
         (("--view", "flow", "--layer", "3", "a.svg"), "layer is 3, but must be between 1 and 2"),
         (("--view", "report", "--stack", "decoder", "a.svg"), "--stack is given, but --view"),
         (("--view", "report", "--past", "1", "a.svg"), "--past is given, but --view report"),
+        (
+            ("--view", "report", "--map", "grey", "a.svg"),
+            "--map is given, but --view report has no",
+        ),
+        (("--view", "report", "--no-labels", "a.svg"), "--no-labels is given, but --view report"),
+        (("--view", "mask", "--no-colour-bar", "a.svg"), "--no-colour-bar is given, but --view"),
+        (("--view", "flow", "--map", "even", "a.svg"), "--map is given, but --view flow has no"),
+        (("--dpi", "300", "a.svg"), "--dpi is given, but a.svg has no pixels; leave it out."),
         (("--width", "-3in", "a.svg"), "--width: a value is missing; one that begins with -"),
         (("--view", "embeddings", "a.svg"), "There is 1 sentence"),
         (("--view", "cost", "a.svg"), "--text is given, but --view cost has no use for it"),
@@ -300,6 +310,7 @@ def test_what_cannot_be_is_refused_before_the_file_is_touched(refused, tmp_path,
         (("--quantity", "cross_cache_bytes"), "quantity is cross_cache_bytes, but must be one of"),
         (("--against", "G"), "against is G, but must be T or B for flops."),
         (("--length", "0"), "--length: '0' is not a whole number of 1 or more"),
+        (("--no-labels",), "--no-labels is given, but --view cost has no use for it"),
         (("--window", "3"), "--window is given, but --view cost has no use for it"),
     ],
 )

@@ -73,6 +73,8 @@ def test_an_encoder_shows_the_gap(maskscope, models):
         ((), "MODEL and --text must be given, or --example alone"),
         (("decoder",), "--text is missing"),
         (("decoder", "--example"), "decoder is given, but the example takes no model"),
+        (("--example", *TEXT), "--text is given, but the example takes no model; leave it out."),
+        (("--example", "--layer", "1"), "--layer is given, but the example takes no model"),
         (("decoder", *TEXT, "--query", "99"), "query is 99, but must be between 0 and "),
         (("decoder", *TEXT, "--stack", "cross"), "stack is cross, but must be decoder for"),
         (("decoder", *TEXT, "--layer", "9"), "There is no head 1 in decoder layer 9."),
