@@ -46,7 +46,7 @@ def add(commands: Any) -> None:
     add("--head", type=whole(1), metavar="N", help="the head, from 1; default: the first")
     names = [stack.value for stack in Stack]
     add("--stack", choices=names, help="the stack of an encoder-decoder; default: the decoder")
-    where = "the query row, from 0, pads included, counted after --past"
+    where = "the column of the query, from 0, pads and cache included"
     usual = "default: the last token, or the [MASK]"
     add("--query", type=whole(0), metavar="N", help=f"{where}; {usual}")
     add("--example", action="store_true", help="three keys and two features, without a model")
@@ -65,6 +65,7 @@ def command(args: argparse.Namespace) -> int:
             raise ValueError(f"{option} is given, but the example takes no model; leave it out.")
         found, keys, query, lines = example(), EXAMPLE_KEYS, 0, [EXAMPLE_WORDS]
         place: dict[str, Any] = dict.fromkeys(("model", "mask_kind", "stack", "layer", "head"))
+        place |= {"past": 0, "query": 0}
     else:
         found, keys, query, lines, place = _of_a_model(args)
     if args.json is not None:
@@ -110,17 +111,21 @@ def _of_a_model(
         "stack": stack.value,
         "layer": layer,
         "head": number,
+        "past": spec.past,
+        "query": spec.past + query,
     }
     return found, keys, query, [title], place
 
 
 def query_of(args: argparse.Namespace, shown: Scene, stack: Stack) -> int:
-    """The query that is asked about; ValueError where there is no such."""
-    last = shown.masks[stack].length - 1
-    query: int = _usual(shown, stack) if args.query is None else args.query
-    if query > last:
-        raise ValueError(f"query is {query}, but must be between 0 and {last}.")
-    return query
+    """The row of the query that is asked about; ValueError where there is no such."""
+    if args.query is None:
+        return _usual(shown, stack)
+    spec, query = shown.masks[stack], int(args.query)
+    last = spec.past + spec.length - 1
+    if not spec.past <= query <= last:
+        raise ValueError(f"query is {query}, but must be between {spec.past} and {last}.")
+    return query - spec.past
 
 
 def _usual(shown: Scene, stack: Stack) -> int:
@@ -132,9 +137,11 @@ def _usual(shown: Scene, stack: Stack) -> int:
 
 
 def as_plain(found: Stages, keys: tuple[str, ...], query: int) -> dict[str, Any]:
-    """The content of a JSON file but for the place; a closed cell of ``masked`` is null."""
+    """The content of a JSON file but for the place; a closed cell of ``masked`` is null.
+
+    Row 0 of a matrix is the query at column ``past`` of the place.
+    """
     return {
-        "query": query,
         "keys": list(keys),
         "head_width": found.width,
         "scores": _rows(found.scores),
