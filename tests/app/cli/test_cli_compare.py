@@ -123,8 +123,9 @@ def test_torch_runs_no_file_on_either_side(maskscope, refused):
 
 
 def test_json_goes_to_a_file(maskscope, tmp_path):
-    words = ("--with-mask", "bidirectional", "--json", "a.json")
-    assert maskscope("compare", "prefix", "--text", TEXT, "--prefix", "2", *words).out == ""
+    words = ("--prefix", "2", "--with-mask", "bidirectional", "--json", "a.json")
+    outcome = maskscope("compare", "prefix", "--text", TEXT, *words)
+    assert outcome.out == "Wrote a.json.\n"
     assert json.loads((tmp_path / "a.json").read_text())["b"] == "B (mask bidirectional)"
 
 

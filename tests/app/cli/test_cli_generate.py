@@ -52,7 +52,8 @@ def test_where_nothing_follows_the_gaps_are_filled(maskscope, words):
 
 
 def test_filled_gaps_as_json(maskscope, tmp_path):
-    assert maskscope("generate", "encoder", "--text", GAP, "--json", "a.json").out == ""
+    outcome = maskscope("generate", "encoder", "--text", GAP, "--json", "a.json")
+    assert outcome.out == "Wrote a.json.\n"
     said = json.loads((tmp_path / "a.json").read_text())
     (gap,) = said["gaps"]
     assert gap["column"] == 4
