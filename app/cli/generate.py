@@ -31,7 +31,8 @@ def add(commands: Any) -> None:
         "generate",
         help="continue a text, or fill its [MASK]s",
         description="Continue a text token by token with a cache. An encoder cannot: it fills every"
-        " [MASK] instead.",
+        " [MASK] instead. In JSON, the probability of a candidate is the model's; a token is"
+        " drawn_with the one that temperature, top-k and top-p make of it.",
     )
     add_reading(parser)
     add = parser.add_argument
@@ -136,7 +137,7 @@ def _step(event: StepEvent, words: Tokenizer) -> dict[str, Any]:
     return {
         "id": event.token,
         "token": words.label(event.token),
-        "probability": round(event.probability, 6),
+        "drawn_with": round(event.probability, 6),
         "cache_length": event.cache_length,
         "candidates": candidates(event.candidate_ids, event.candidate_probs, words),
     }

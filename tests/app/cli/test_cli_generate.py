@@ -27,6 +27,17 @@ def test_json_has_a_step_for_each_token(maskscope):
     assert said["steps"][0]["candidates"][0]["id"] == said["steps"][0]["id"]
 
 
+def test_a_chance_is_named_apart_from_what_the_model_says(maskscope):
+    words = ("generate", "decoder", "--text", "The cat", "--max-new-tokens", "1", "--json")
+    (greedy,) = json.loads(maskscope(*words).out)["steps"]
+    (drawn,) = json.loads(maskscope(*words, "--temperature", "1").out)["steps"]
+    assert "probability" not in greedy
+    assert greedy["drawn_with"] == 1
+    assert greedy["candidates"] == drawn["candidates"]
+    assert greedy["candidates"][0]["probability"] < 1
+    assert 0 < drawn["drawn_with"] < 1
+
+
 def test_a_seed_says_the_same_again(maskscope):
     words = ("generate", "decoder", "--text", "The", "--temperature", "1.5", "--top-k", "50")
     texts = [maskscope(*words, "--seed", seed).out for seed in ("3", "3", "4")]
