@@ -81,11 +81,16 @@ def test_a_failed_parity_names_the_case_and_keeps_the_report(maskscope, here):
 
 def test_the_file_alone_says_what_the_model_says(maskscope, here, model_folder, monkeypatch):
     def said(model: str, *words: str) -> tuple[str, str]:
-        outcome = maskscope("generate", model, *words, "--max-new-tokens", "8")
+        outcome = maskscope("generate", model, *words)
         assert outcome.code == 0, outcome
         return outcome.out, outcome.err
 
-    given = {"decoder": TEXT, "encdec": TWO_TEXTS, "encoder": ("--text", "The [MASK] sat")}
+    few = ("--max-new-tokens", "8")
+    given = {
+        "decoder": (*TEXT, *few),
+        "encdec": (*TWO_TEXTS, *few),
+        "encoder": ("--text", "The [MASK] sat"),
+    }
     found = {model: said(f"{model}.onnx", *words) for model, words in given.items()}
     monkeypatch.setattr(paths, "MODELS", model_folder)
     assert found == {model: said(model, *words) for model, words in given.items()}
@@ -157,6 +162,14 @@ def test_a_fixed_mask_and_half_precision(maskscope, tmp_path):
     assert again.code == 2
     assert "has its mask built in" in again.err
     assert (tmp_path / "a.parity.json").is_file()
+
+
+@pytest.mark.usefixtures("models")
+def test_a_file_has_the_name_that_was_given(maskscope, tmp_path):
+    outcome = maskscope("export", "decoder", "U.ONNX", "--no-verify")
+    assert outcome.out.startswith("Wrote U.ONNX (float32), with U.tokenizer.json.")
+    assert {"U.ONNX", "U.tokenizer.json"} == {path.name for path in tmp_path.iterdir()}
+    assert maskscope("run", "U.ONNX", *TEXT).code == 0
 
 
 @pytest.mark.usefixtures("models")
