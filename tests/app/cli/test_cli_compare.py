@@ -73,7 +73,11 @@ def test_what_must_agree_does(maskscope, name):
 @pytest.mark.parametrize("name", ["positions", "softmax", "prefix-bidirectional"])
 def test_what_differs_is_told(maskscope, name):
     words = ("compare", "decoder", "--text", TEXT, "--pair", name, "--json")
-    assert plain(maskscope(*words))["first"]["stack"] == "decoder"
+    said = plain(maskscope(*words))
+    assert said["first"]["stack"] == "decoder"
+    cosines = said["hidden_states"]["decoder"]["cosine"]
+    assert ("in their embeddings" in said["sentence"]) == (min(cosines[0]) < 1)
+    assert (min(cosines[0]) < 1) == (name == "positions")
 
 
 def test_another_model_runs_under_the_same_mask(maskscope):
@@ -100,6 +104,8 @@ def test_a_model_that_cannot_run_under_the_mask_has_its_own(maskscope):
     words = ("compare", "decoder", "--text", TEXT, "--with-model", "encdec", "--json")
     said = plain(maskscope(*words))
     assert [said["runs"][side]["mask_kind"] for side in "ab"] == ["causal", "decoder-self"]
+    assert "part first in the output at position 0" in said["sentence"]
+    assert said["notes"][-1] == "Not compared: 7 tokens of A's text that B has not."
     told = "encdec cannot run under a causal mask, so B has a decoder-self mask."
     assert said["notes"][0] == told
 
