@@ -23,7 +23,7 @@ from app.sizes import sizes_of_model
 from app.state import ViewState
 from app.training_figures import CostShown
 from core.figure.style import Style
-from core.run.cost import axes, cost, sweep
+from core.run.cost import AXES, axes, cost, sweep
 from core.text.tokenizer import Tokenizer
 from core.types import (
     CompareJob,
@@ -41,7 +41,6 @@ from core.types import (
     StagesJob,
     Workload,
 )
-from core.types.cost import LETTERS
 from core.types.figure import Figure
 
 
@@ -270,7 +269,7 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             "help": "what is drawn; default: flops",
         },
         "against": {
-            "choices": list(LETTERS),
+            "choices": AXES,
             "metavar": "LETTER",
             "help": "the size it is drawn against, as in the formulas of `maskscope cost`: T, B, …",
         },

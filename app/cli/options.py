@@ -16,7 +16,7 @@ from app.state import FAMILY_KIND, RowState, ViewState, fits, initial
 from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
-from core.types import Family, MaskKind, ModelCard
+from core.types import Family, HeadRef, MaskKind, ModelCard, Stack
 from core.workspace import naming
 
 T = TypeVar("T")
@@ -28,22 +28,24 @@ _PACKS_NONE = "documents are given, but an encoder-decoder packs none."
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
-def add_reading(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
+def add_reading(
+    parser: argparse.ArgumentParser, *, model_needed: bool = True, pads_and_cache: bool = True
+) -> None:
     """Add the options that say which model reads what, under which mask, and on what."""
     add_texts(parser, model_needed=model_needed)
     kinds = [kind.value for kind in _FAMILY]
     rule = "the rule of the mask; default: what it was trained under"
     parser.add_argument("--mask", choices=kinds, help=rule)
-    add_shape(parser)
+    add_shape(parser, pads_and_cache=pads_and_cache)
     add_engine(parser)
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what runs the model, and where."""
+def add_engine(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
+    """Add the options that say what runs the model, and where; ``files`` False: it runs no file."""
     add = parser.add_argument
     add("--device", help="auto, cpu, cuda or mps; default: auto")
     add("--dtype", help="float32; float16 or bfloat16 on cuda; default: float32")
-    backend = "what runs the model; default: torch, and onnx for a FILE.onnx"
+    backend = "what runs the model; default: torch" + ", and onnx for a FILE.onnx" * files
     add("--backend", choices=("torch", "onnx"), help=backend)
 
 
@@ -97,12 +99,13 @@ def options_given(args: argparse.Namespace, *names: str) -> list[str]:
 
 def _kept(args: argparse.Namespace) -> ViewState:
     """The state in a workspace; ValueError where an option says the same once more."""
+    state = workspace_state(args.model)
     for option in options_given(args, "text", "target", "mask", "prefix", "window", *_UNSET):
         raise ValueError(
             f"{args.model} says what is read under which mask, so {option} cannot be given beside"
             " it; leave it out, or name a model."
         )
-    return workspace_state(args.model)
+    return state
 
 
 def workspace_state(path: str) -> ViewState:
@@ -190,6 +193,16 @@ def _check_dtype(state: ViewState) -> None:
         raise ValueError(
             f"dtype is {state.dtype}, but {state.model} was exported in {own}; leave it out."
         )
+
+
+def check_head(card: ModelCard, head: HeadRef) -> None:
+    """Raise ValueError with a sentence where a model has no such layer or head."""
+    layers = card.layers
+    if head.stack is Stack.ENCODER and card.family is Family.ENCODER_DECODER:
+        layers = card.encoder_layers
+    for name, number, most in (("layer", head.layer, layers), ("head", head.head, card.heads)):
+        if number >= most:
+            raise ValueError(f"{name} is {number + 1}, but must be between 1 and {most}.")
 
 
 def backend_of(model: str) -> str:

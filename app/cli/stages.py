@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.cli.models import add_json
-from app.cli.options import add_reading, options_given, tokenizer, view_state
+from app.cli.models import add_json, model_card
+from app.cli.options import add_reading, check_head, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
 from app.cli.reading import engine
 from app.cli.values import whole
@@ -97,6 +97,7 @@ def _of_a_model(
     own = state.head if stack is state.stack else HeadRef(stack)
     layer, number = args.layer or own.layer + 1, args.head or own.head + 1
     head = HeadRef(stack, layer - 1, number - 1)
+    check_head(model_card(state.model), head)
     with engine(state.model, state.backend) as runs:
         found = stages(runs, StagesJob(1, request(state, shown), head))
     keys = tuple(words.pieces(shown.key_ids[stack]))

@@ -81,7 +81,7 @@ class Files:
     def to_write(cls, out: Path, *, halves: bool) -> Files:
         """The files that an export to ``out`` writes; raises ValueError unless it ends in .onnx."""
         if out.suffix.lower() != ".onnx" or not out.stem:
-            raise ValueError(f"{out} must end in .onnx, the only kind of file that is written.")
+            raise ValueError(f"{out} must end in .onnx, as every exported file does.")
         files = cls(out.parent, out.stem, out.suffix)
         return files.without_half() if halves else files
 

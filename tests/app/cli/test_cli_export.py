@@ -221,6 +221,7 @@ def test_no_verify_writes_no_report(maskscope, tmp_path):
         (("export", "decoder"), "export needs MODEL and OUT.onnx"),
         (("export", "nobody", "a.onnx"), "There is no model 'nobody'"),
         (("export", "decoder", "a.pt"), "must end in .onnx"),
+        (("export", "--verify", "a.pt", "--model", "decoder"), "as every exported file does."),
         (("export", "decoder", "no/a.onnx"), "there is no folder no; make it"),
         (("export", "decoder.onnx", "a.onnx"), "is exported already"),
         (("export", "decoder", "a.onnx", "--model", "decoder"), "--model goes with --verify"),

@@ -325,7 +325,7 @@ def test_embeddings_have_two_masks(refused):
 
 def test_an_encoder_has_no_steps(refused):
     sentence = refused("figure", "encoder", "--text", "a [MASK]", "--view", "steps", "a.svg")
-    assert "steps are drawn of a decoder" in sentence
+    assert "An encoder cannot generate" in sentence
 
 
 def test_a_file_that_cannot_be_written_keeps_the_old(maskscope, tmp_path, monkeypatch):

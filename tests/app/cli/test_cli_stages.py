@@ -88,7 +88,7 @@ def test_an_encoder_shows_the_gap(maskscope, models):
         (("decoder", *TEXT, "--query", "99"), "query is 99, but must be between 0 and "),
         (("decoder", *TEXT, "--past", "2", "--query", "1"), "query is 1, but must be between 2 an"),
         (("decoder", *TEXT, "--stack", "cross"), "stack is cross, but must be decoder for"),
-        (("decoder", *TEXT, "--layer", "9"), "There is no head 1 in decoder layer 9."),
+        (("decoder", *TEXT, "--layer", "9"), "layer is 9, but must be between 1 and 2."),
         (("decoder", *TEXT, "--head", "0"), "'0' is not a whole number of 1 or more"),
     ],
 )

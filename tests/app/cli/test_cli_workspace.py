@@ -168,6 +168,7 @@ def test_a_workspace_of_an_encoder_decoder(maskscope, tmp_path):
         (("compare", "two.maskscope", "--with-model", "decoder"), "not decoder"),
         (("compare", "packed.maskscope", "--with-model", "encdec"), "encoder-decoder packs none"),
         (("run", NAME, "--row", "2"), "row is 2, but must be between 0 and 1."),
+        (("run", "other.maskscope", "--text", "x"), "other.maskscope cannot be read: No such"),
         (("run", "other.maskscope"), "other.maskscope cannot be read: No such file"),
         (("run", "broken.maskscope"), "broken.maskscope is no workspace: it is not JSON."),
         (("run", "strange.maskscope"), "There is no model 'nobody'"),
