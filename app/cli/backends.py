@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
     add_shape(parser)
     parser.add_argument("--seed", type=whole(0), default=0, metavar="N", help="of the numbers")
     add_json(parser)
-    parser.set_defaults(command=command, backend=None, device="cpu", dtype="float32")
+    parser.set_defaults(command=command, backend=None, device=None, dtype=None)
 
 
 def command(args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from app.cli.reading import engine
 from app.scene import request, scene
 from app.state import SAMPLES
 from app.workspaces import is_workspace
+from core.run.checks.run import CHECKS
 from core.types import CheckReport, RunRequest
 from core.types.checks import COLUMNS
 
@@ -37,10 +38,9 @@ def add(commands: Any) -> None:
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_reading(parser)
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="CHECK", help="run this check alone; again"
-    )
+    add_reading(parser, pads_and_cache=False)
+    only = f"run this check alone; once more for another: {', '.join(CHECKS)}"
+    parser.add_argument("--only", action="append", default=[], metavar="CHECK", help=only)
     add_json(parser)
     parser.set_defaults(command=command)
 

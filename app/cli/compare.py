@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from app.scene import request, scene
 from app.state import FAMILY_KIND, ViewState
 from core.text.tokenizer import Tokenizer
 from core.types import CompareJob, Comparison, RunRequest, Side
+from core.types.wording import a_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,8 @@ LEAST_MOVED = 0.005
 
 _OTHER = ("model", "mask", "prefix", "past", "left_pad", "right_pad", "window", "backend")
 """What B may have otherwise than A, as ``--with-...``."""
+_KNOBS = ("prefix", "past", "left_pad", "right_pad", "window", "documents")
+"""What is printed of a mask beside its rule, where it is not 0 or empty."""
 
 
 def add(commands: Any) -> None:
@@ -49,7 +53,8 @@ def add(commands: Any) -> None:
     add_reading(parser)
     add = parser.add_argument
     add("--pair", choices=[pair.name for pair in PAIRS], help="a ready pair, listed above")
-    add("--with-model", metavar="MODEL", help="what B runs")
+    own = "what B runs, under A's mask where it can, else its own"
+    add("--with-model", metavar="MODEL", help=own)
     kinds = [kind.value for kind in FAMILY_KIND.values()]
     add("--with-mask", choices=kinds, help="the rule of B's mask")
     add("--with-prefix", type=whole(0, MOST), metavar="N", help="B's prefix")
@@ -73,8 +78,12 @@ def command(args: argparse.Namespace) -> int:
     a, b = _sides(args, state)
     with engines() as engine_of:
         found = compare(engine_of, CompareJob(1, a, b, a.run.head))
+    kind, own = (side.run.inputs.mask.kind for side in (a, b))
+    if args.with_model is not None and args.with_mask is None and kind is not own:
+        note = f"{b.run.model} cannot run under {a_mask(kind)}, so B has {a_mask(own)}."
+        found = replace(found, notes=(note, *found.notes))
     if args.json is not None:
-        deliver(to_json(as_plain(found, words)), args.json)
+        deliver(to_json(as_plain(found, (a, b), words)), args.json)
     else:
         print(as_text(found, (a, b), words))
     return 0
@@ -95,7 +104,7 @@ def _sides(args: argparse.Namespace, state: ViewState) -> Sides:
         if isinstance(found, str):
             raise ValueError(found)
         return found
-    other = varied(state, changes, args.mask)
+    other = varied(state, changes)
     said = (f"{name.replace('_', ' ')} {_in_words(value)}" for name, value in changes.items())
     return Side("A", run), Side(f"B ({', '.join(said)})", _run(other))
 
@@ -125,12 +134,39 @@ def engines() -> Iterator[Callable[[RunRequest], Runs]]:
 
 def as_text(found: Comparison, sides: Sides, words: Tokenizer) -> str:
     """What is printed: where the sides part, then outputs by position and states by level."""
-    lines = [f"{side.title}: {side.run.model} on {side.run.backend}" for side in sides]
+    lines = [_in_a_line(side) for side in sides]
     lines += [found.sentence, *(f"note: {note}" for note in found.notes)]
     lines += ["", _outputs(found, words)]
     if found.levels:
         lines += ["", _levels(found)]
     return "\n".join([*lines, "", _heads(found)])
+
+
+def _in_a_line(side: Side) -> str:
+    """What a side is: its model and mask, and the knobs that are turned."""
+    read = _read(side.run)
+    knobs = (f"{name.replace('_', ' ')} {_in_words(read[name])}" for name in _KNOBS if read[name])
+    mask = f"{read['mask_kind']} mask"
+    return f"{side.title}: {', '.join((f'{side.run.model} on {side.run.backend}', mask, *knobs))}"
+
+
+def _read(run: RunRequest) -> dict[str, Any]:
+    """What is read under which mask by which engine; pads are those of the shown batch row.
+
+    The pads of an encoder-decoder are those of its source.
+    """
+    spec, text = run.inputs.mask, run.inputs.source_mask or run.inputs.mask
+    return {
+        "model": run.model,
+        "backend": run.backend,
+        "mask_kind": spec.kind.value,
+        "prefix": spec.prefix,
+        "past": spec.past,
+        "left_pad": text.left_pad[run.row],
+        "right_pad": text.right_pad[run.row],
+        "window": spec.window,
+        "documents": spec.documents,
+    }
 
 
 def _outputs(found: Comparison, words: Tokenizer) -> str:
@@ -180,7 +216,7 @@ def _figure(number: np.float32) -> str:
     return f"{number:.4f}" if number == 0 or abs(number) >= 5e-5 else f"{number:.0e}"
 
 
-def as_plain(found: Comparison, words: Tokenizer) -> dict[str, Any]:
+def as_plain(found: Comparison, sides: Sides, words: Tokenizer) -> dict[str, Any]:
     """The content of a JSON file; layers and heads count from 1, level 0 is the embedding."""
     first = found.first
     place = None
@@ -194,6 +230,7 @@ def as_plain(found: Comparison, words: Tokenizer) -> dict[str, Any]:
     return {
         "a": found.titles[0],
         "b": found.titles[1],
+        "runs": {name: _read(side.run) for name, side in zip("ab", sides, strict=True)},
         "sentence": found.sentence,
         "first": place,
         "tolerance": found.tolerance,

@@ -52,7 +52,7 @@ def add(commands: Any) -> None:
     option("--text", action="append", help="a sentence; give two or more")
     kinds = (MaskKind.CAUSAL.value, MaskKind.BIDIRECTIONAL.value)
     option("--mask", choices=kinds, help="the mask; default: causal where the model can generate")
-    add_engine(parser)
+    add_engine(parser, files=False)
     add_json(parser)
     parser.set_defaults(command=command)
 
@@ -115,13 +115,13 @@ def as_text(run: RunRequest, seen: EmbeddingsView, words: Tokenizer) -> str:
         head = [f"{pooling.value} token" if pooling is not Pooling.MEAN else "mean of all tokens"]
         head += [str(n + 1) for n in range(len(read))]
         rows = [
-            [_name(n, ids, words), *(f"{value:.3f}" for value in row)]
+            [_name(n, ids, words), *(f"{value:z.3f}" for value in row)]
             for n, (ids, row) in enumerate(zip(read, values, strict=True))
         ]
         lines += ["", table(head, rows)]
     for n in range(seen.sentences if seen.known.shape[1] else 0):
         pieces = words.pieces(read[n])
-        known = [f"{value:.2f}" for value in seen.known[n, : len(pieces)]]
+        known = [f"{value:z.2f}" for value in seen.known[n, : len(pieces)]]
         lines += ["", f"{n + 1}: cosine with the state that reads both ways"]
         for start in range(0, len(pieces), WIDE):
             shown = slice(start, start + WIDE)

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.cli.figure_views import Asked, add_view, check_options, drawn
 from app.cli.models import model_card
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.options import add_reading, check_head, tokenizer, view_state
 from app.cli.output import Failure, check_target
 from app.cli.values import length, whole
 from app.scene import scene
@@ -117,15 +117,11 @@ def _head(args: argparse.Namespace, card: ModelCard, own: HeadRef) -> HeadRef:
         raise ValueError(f"stack is {stack.value}, but {card.name} has only the {only}.")
     if stack is not own.stack:
         own = HeadRef(stack)
-    layer, head = args.layer or own.layer + 1, args.head or own.head + 1
-    two = len(stacks) > 1
-    layers = card.encoder_layers if two and stack is Stack.ENCODER else card.layers
-    for name, value, most in (("layer", layer, layers), ("head", head, card.heads)):
-        if value > most:
-            raise ValueError(f"{name} is {value}, but must be between 1 and {most}.")
-    if args.view == "steps" and two and stack is not Stack.DECODER:
+    head = HeadRef(stack, (args.layer or own.layer + 1) - 1, (args.head or own.head + 1) - 1)
+    check_head(card, head)
+    if args.view == "steps" and len(stacks) > 1 and stack is not Stack.DECODER:
         raise ValueError(f"stack is {stack.value}, but steps are drawn of a decoder.")
-    return HeadRef(stack, layer - 1, head - 1)
+    return head
 
 
 def _qt() -> Any:

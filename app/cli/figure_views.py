@@ -257,7 +257,7 @@ _OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "query": {
             "type": whole(0),
             "metavar": "N",
-            "help": "the query row that is written out, from 0, pads included, after --past;"
+            "help": "the column of the query that is written out, from 0, pads and cache included;"
             " default: as `maskscope stages`",
         },
     },

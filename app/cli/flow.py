@@ -60,7 +60,8 @@ def add(commands: Any) -> None:
     through = "how many layers are looked through, from the first on; default: all"
     parser.add_argument("--layer", type=whole(1), metavar="L", help=through)
     names = [method.value for method in FlowMethod]
-    parser.add_argument("--method", choices=names, default=names[0], help="how shares are measured")
+    measured = f"how shares are measured; default: {names[0]}"
+    parser.add_argument("--method", choices=names, default=names[0], help=measured)
     explained = "the token whose logit a gradient explains; default: the likeliest there"
     parser.add_argument("--token", metavar="TEXT", help=explained)
     add_json(parser)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from app.cli.models import add_json
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.options import add_reading, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
 from app.cli.reading import Reading, candidates, engine, in_words, read
 from app.cli.values import decimal, whole
@@ -21,6 +21,9 @@ from core.types import Family, GenerateRequest, MaskKind, StepEvent
 if TYPE_CHECKING:
     from core.run.contract import Runs
 
+_DRAWN = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+"""Options that say how many tokens are drawn, and how: those of `Sampling` after the first."""
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -28,7 +31,8 @@ def add(commands: Any) -> None:
         "generate",
         help="continue a text, or fill its [MASK]s",
         description="Continue a text token by token with a cache. An encoder cannot: it fills every"
-        " [MASK] instead.",
+        " [MASK] instead. In JSON, the probability of a candidate is the model's; a token is"
+        " drawn_with the one that temperature, top-k and top-p make of it.",
     )
     add_reading(parser)
     add = parser.add_argument
@@ -55,8 +59,13 @@ def command(args: argparse.Namespace) -> int:
             reads_only = scene(state, words).inputs.mask.kind is MaskKind.BIDIRECTIONAL
             if not reads_only or not masked(state, words):
                 raise
-            print(f"maskscope: {error}", file=sys.stderr)
+            for option in options_given(args, *_DRAWN):
+                raise ValueError(
+                    f"{option} is given, but every [MASK] becomes its likeliest token, and nothing"
+                    " is drawn; leave it out."
+                ) from error
             filled = fill(read(runs, state), words)
+            print(f"maskscope: {error}", file=sys.stderr)
             printed, plain = filled.as_text(), filled.as_plain()
     if args.json is None:
         print(printed)
@@ -67,15 +76,18 @@ def command(args: argparse.Namespace) -> int:
 
 def _sampled(args: argparse.Namespace, state: ViewState) -> ViewState:
     """The state with the sampling that was asked for, and its own where nothing was."""
-    names = ("temperature", "top_k", "top_p", "seed")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    given = {name: getattr(args, name) for name in _DRAWN[1:] if getattr(args, name) is not None}
     count = args.max_new_tokens or state.max_new_tokens
     return replace(state, sampling=replace(state.sampling, **given), max_new_tokens=count)
 
 
 @dataclass(frozen=True)
 class Generated:
-    """A text and what was written after it."""
+    """A text and what was written after it.
+
+    ``prompt`` is all that was read, tokens that were generated before included; ``whole`` begins
+    with it.
+    """
 
     model: str
     prompt: str
@@ -109,13 +121,12 @@ def generate(engine: Runs, state: ViewState, words: Tokenizer) -> Generated:
     shown = scene(state, words)
     wanted = GenerateRequest(request(state, shown), state.sampling, state.max_new_tokens)
     events = list(engine.generate(wanted))
-    two_texts = state.family is Family.ENCODER_DECODER
-    prompt = state.current.target if two_texts else state.current.text
-    ids = [*words.encode(prompt), *(event.token for event in events)]
+    row, two_texts = state.current, state.family is Family.ENCODER_DECODER
+    ids = [*words.encode(row.target if two_texts else row.text), *row.generated]
     return Generated(
         state.model,
-        prompt,
-        words.decode(ids, structure=False),
+        _text(ids, words),
+        _text([*ids, *(event.token for event in events)], words),
         [_step(event, words) for event in events],
         sum(event.seconds for event in events),
         bool(events) and events[-1].stopped,
@@ -126,7 +137,7 @@ def _step(event: StepEvent, words: Tokenizer) -> dict[str, Any]:
     return {
         "id": event.token,
         "token": words.label(event.token),
-        "probability": round(event.probability, 6),
+        "drawn_with": round(event.probability, 6),
         "cache_length": event.cache_length,
         "candidates": candidates(event.candidate_ids, event.candidate_probs, words),
     }

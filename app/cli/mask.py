@@ -56,12 +56,16 @@ def add_family(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     add("--capacity", type=whole(1, MOST), metavar="N", help="keys with unfilled slots")
 
 
-def add_shape(parser: argparse.ArgumentParser) -> None:
-    """Add the options that shape a mask, the same for every command."""
-    add = parser.add_argument
+def add_shape(parser: argparse.ArgumentParser, *, pads_and_cache: bool = True) -> None:
+    """Add the options that shape a mask, the same for every command.
+
+    ``pads_and_cache`` False leaves out of the help what the command refuses.
+    """
+    add, hidden = parser.add_argument, argparse.SUPPRESS
     add("--prefix", type=whole(0, MOST), metavar="N", help="real tokens of the two-way prefix")
-    add("--past", type=whole(0, MOST), default=0, metavar="N", help="keys already in the cache")
-    pads = "pads on the {} of each batch row, such as 2 or 0,2,1"
+    cached = "keys already in the cache" if pads_and_cache else hidden
+    pads = "pads on the {} of each batch row, such as 2 or 0,2,1" if pads_and_cache else hidden
+    add("--past", type=whole(0, MOST), default=0, metavar="N", help=cached)
     add("--left-pad", type=whole_list, default=(0,), metavar="N,..", help=pads.format("left"))
     add("--right-pad", type=whole_list, default=(0,), metavar="N,..", help=pads.format("right"))
     reach = "keys within reach, the query itself counted"

@@ -62,10 +62,11 @@ def add(commands: Any) -> None:
     drawn = "tokens of the prefix, <s> included; default: drawn by the seed"
     option("--prefix", type=whole(0, MOST), metavar="P", help=drawn)
     shifts = [one.value for one in Shift]
-    bug = "how often labels are shifted: right is once; none and double are bugs to look at"
+    bug = "how often labels are shifted: right, the default, is once; none and double are bugs"
     option("--shift", choices=shifts, default=shifts[0], help=bug)
     noises = [one.value for one in Noise]
-    option("--noise", choices=noises, default=noises[0], help="what denoise undoes")
+    undone = f"what denoise undoes; default: {noises[0]}"
+    option("--noise", choices=noises, default=noises[0], help=undone)
     add_engine(parser)
     add_json(parser)
     parser.set_defaults(command=command)

@@ -12,11 +12,11 @@ from app.cli.mask import add_shape, spread
 from app.cli.models import is_file, model_card
 from app.cli.values import UsageError, whole
 from app.scene import check_states, scene
-from app.state import FAMILY_KIND, RowState, ViewState, initial
+from app.state import FAMILY_KIND, RowState, ViewState, fits, initial
 from app.workspaces import SUFFIX, is_workspace, load
 from core import paths
 from core.text.tokenizer import Tokenizer
-from core.types import Family, MaskKind, ModelCard
+from core.types import Family, HeadRef, MaskKind, ModelCard, Stack
 from core.workspace import naming
 
 T = TypeVar("T")
@@ -28,22 +28,24 @@ _PACKS_NONE = "documents are given, but an encoder-decoder packs none."
 _FAMILY = {kind: family for family, kind in FAMILY_KIND.items()}
 
 
-def add_reading(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
+def add_reading(
+    parser: argparse.ArgumentParser, *, model_needed: bool = True, pads_and_cache: bool = True
+) -> None:
     """Add the options that say which model reads what, under which mask, and on what."""
     add_texts(parser, model_needed=model_needed)
     kinds = [kind.value for kind in _FAMILY]
     rule = "the rule of the mask; default: what it was trained under"
     parser.add_argument("--mask", choices=kinds, help=rule)
-    add_shape(parser)
+    add_shape(parser, pads_and_cache=pads_and_cache)
     add_engine(parser)
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what runs the model, and where."""
+def add_engine(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
+    """Add the options that say what runs the model, and where; ``files`` False: it runs no file."""
     add = parser.add_argument
     add("--device", help="auto, cpu, cuda or mps; default: auto")
     add("--dtype", help="float32; float16 or bfloat16 on cuda; default: float32")
-    backend = "what runs the model; default: torch, and onnx for a FILE.onnx"
+    backend = "what runs the model; default: torch" + ", and onnx for a FILE.onnx" * files
     add("--backend", choices=("torch", "onnx"), help=backend)
 
 
@@ -69,8 +71,9 @@ def view_state(args: argparse.Namespace) -> ViewState:
     state = _kept(args) if is_workspace(args.model) else _described(args)
     given = {name: getattr(args, name) for name in ("row", "device", "dtype", "backend")}
     state = replace(state, **{name: value for name, value in given.items() if value is not None})
-    if state.backend == "torch" and is_file(state.model):
-        raise ValueError(f"backend is torch, but must be onnx for {state.model}.")
+    _check_backend(state)
+    if args.dtype is not None and is_file(state.model):
+        _check_dtype(state)
     if state.row >= len(state.rows):
         raise ValueError(f"row is {state.row}, but must be between 0 and {len(state.rows) - 1}.")
     return state
@@ -96,12 +99,13 @@ def options_given(args: argparse.Namespace, *names: str) -> list[str]:
 
 def _kept(args: argparse.Namespace) -> ViewState:
     """The state in a workspace; ValueError where an option says the same once more."""
+    state = workspace_state(args.model)
     for option in options_given(args, "text", "target", "mask", "prefix", "window", *_UNSET):
         raise ValueError(
             f"{args.model} says what is read under which mask, so {option} cannot be given beside"
             " it; leave it out, or name a model."
         )
-    return workspace_state(args.model)
+    return state
 
 
 def workspace_state(path: str) -> ViewState:
@@ -131,11 +135,11 @@ def _described(args: argparse.Namespace) -> ViewState:
     return _with_prefix(state, args.prefix)
 
 
-def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewState:
+def varied(state: ViewState, changes: dict[str, Any]) -> ViewState:
     """A state that differs from another in what ``changes`` says, by the names of the options.
 
-    ``mask`` is the rule that was asked for of a model, None for its own. A prefix that nothing is
-    said of is cut to the shortest row.
+    Another model keeps the mask where it can run under it, and else has its own. A prefix that
+    nothing is said of is cut to the shortest row.
 
     Raises
     ------
@@ -143,9 +147,9 @@ def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewS
         with a sentence where a change cannot be.
     """
     card = model_card(changes.get("model", state.model))
-    kind, family = changes.get("mask", mask), state.family
-    if "model" in changes or "mask" in changes:
-        family = family_under(card, kind)
+    family = state.family if fits(card, state.family) else card.family
+    if "mask" in changes:
+        family = family_under(card, changes["mask"])
     two_texts = family is Family.ENCODER_DECODER
     had_two = state.family is Family.ENCODER_DECODER
     if had_two and not two_texts and any(row.target for row in state.rows):
@@ -170,7 +174,35 @@ def varied(state: ViewState, changes: dict[str, Any], mask: str | None) -> ViewS
         head=own.head,
         backend=changes.get("backend", backend),
     )
+    _check_backend(new)
     return _with_prefix(new, changes.get("prefix"))
+
+
+def _check_backend(state: ViewState) -> None:
+    """Raise ValueError where torch is to run a file."""
+    if state.backend == "torch" and is_file(state.model):
+        raise ValueError(f"backend is torch, but must be onnx for {state.model}.")
+
+
+def _check_dtype(state: ViewState) -> None:
+    """Raise ValueError where a file is to run in another precision than its own."""
+    from core.export.files import find
+
+    own = find(Path(state.model))[1].dtype
+    if state.dtype != own:
+        raise ValueError(
+            f"dtype is {state.dtype}, but {state.model} was exported in {own}; leave it out."
+        )
+
+
+def check_head(card: ModelCard, head: HeadRef) -> None:
+    """Raise ValueError with a sentence where a model has no such layer or head."""
+    layers = card.layers
+    if head.stack is Stack.ENCODER and card.family is Family.ENCODER_DECODER:
+        layers = card.encoder_layers
+    for name, number, most in (("layer", head.layer, layers), ("head", head.head, card.heads)):
+        if number >= most:
+            raise ValueError(f"{name} is {number + 1}, but must be between 1 and {most}.")
 
 
 def backend_of(model: str) -> str:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,23 @@ def check_target(path: Path, *, suffix: str = "") -> None:
 
 
 def deliver(content: bytes, target: Path | None) -> None:
-    """Write to a file, or to the standard output if ``target`` is None or ``-``."""
+    """Write to a file and say so, or to the standard output if ``target`` is None or ``-``."""
     if target is not None and target != STANDARD_OUTPUT:
         write_file(target, content)
+        say_written(target)
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
+
+
+def say_written(path: Path, stream: TextIO | None = None) -> None:
+    """Say that a file was written, on the standard output or beside the data that is there.
+
+    Nothing is said of pipes and devices, which may be the standard output themselves.
+    """
+    if path.is_file():
+        print(f"Wrote {path}.", file=stream)
 
 
 def progress(sentence: str, share: float) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
 from app.cli.models import add_json
 from app.cli.options import add_reading, tokenizer, view_state
-from app.cli.output import STANDARD_OUTPUT, check_target, deliver, npz, to_json
+from app.cli.output import STANDARD_OUTPUT, check_target, deliver, npz, say_written, to_json
 from app.cli.reading import as_arrays, as_plain, as_table, engine, read
 from core.atomic import write_files
 
@@ -43,6 +44,8 @@ def command(args: argparse.Namespace) -> int:
     if args.json is not None and args.json != STANDARD_OUTPUT:
         files[args.json] = to_json(as_plain(reading, words))
     write_files(files)
+    for path in files:
+        say_written(path, sys.stderr if args.json == STANDARD_OUTPUT else sys.stdout)
     if args.json == STANDARD_OUTPUT:
         deliver(to_json(as_plain(reading, words)), STANDARD_OUTPUT)
     elif not files:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.cli.models import add_json
-from app.cli.options import add_reading, tokenizer, view_state
+from app.cli.models import add_json, model_card
+from app.cli.options import add_reading, check_head, options_given, tokenizer, view_state
 from app.cli.output import STANDARD_OUTPUT, check_target, deliver, to_json
 from app.cli.reading import engine
 from app.cli.values import whole
@@ -17,6 +17,12 @@ from app.scene import Scene, request, scene
 from core.run.stages import EXAMPLE_KEYS, EXAMPLE_WORDS, example, stages
 from core.text.tokenizer import MASK
 from core.types import HeadRef, Stack, Stages, StagesJob
+
+_OF_A_MODEL = (
+    *("text", "target", "row", "mask", "prefix", "past", "left_pad", "right_pad", "window"),
+    *("documents", "device", "dtype", "backend", "layer", "head", "stack", "query"),
+)
+"""Options that say nothing of the example."""
 
 _HELP = """Show what one head does with one query: its scores, the same over the root of the head's
 width, the mask, the softmax, and the values weighted by it.
@@ -40,7 +46,7 @@ def add(commands: Any) -> None:
     add("--head", type=whole(1), metavar="N", help="the head, from 1; default: the first")
     names = [stack.value for stack in Stack]
     add("--stack", choices=names, help="the stack of an encoder-decoder; default: the decoder")
-    where = "the query row, from 0, pads included, counted after --past"
+    where = "the column of the query, from 0, pads and cache included"
     usual = "default: the last token, or the [MASK]"
     add("--query", type=whole(0), metavar="N", help=f"{where}; {usual}")
     add("--example", action="store_true", help="three keys and two features, without a model")
@@ -55,8 +61,11 @@ def command(args: argparse.Namespace) -> int:
     if args.example:
         if args.model is not None:
             raise ValueError(f"{args.model} is given, but the example takes no model.")
+        for option in options_given(args, *_OF_A_MODEL):
+            raise ValueError(f"{option} is given, but the example takes no model; leave it out.")
         found, keys, query, lines = example(), EXAMPLE_KEYS, 0, [EXAMPLE_WORDS]
         place: dict[str, Any] = dict.fromkeys(("model", "mask_kind", "stack", "layer", "head"))
+        place |= {"past": 0, "query": 0}
     else:
         found, keys, query, lines, place = _of_a_model(args)
     if args.json is not None:
@@ -88,6 +97,7 @@ def _of_a_model(
     own = state.head if stack is state.stack else HeadRef(stack)
     layer, number = args.layer or own.layer + 1, args.head or own.head + 1
     head = HeadRef(stack, layer - 1, number - 1)
+    check_head(model_card(state.model), head)
     with engine(state.model, state.backend) as runs:
         found = stages(runs, StagesJob(1, request(state, shown), head))
     keys = tuple(words.pieces(shown.key_ids[stack]))
@@ -102,17 +112,21 @@ def _of_a_model(
         "stack": stack.value,
         "layer": layer,
         "head": number,
+        "past": spec.past,
+        "query": spec.past + query,
     }
     return found, keys, query, [title], place
 
 
 def query_of(args: argparse.Namespace, shown: Scene, stack: Stack) -> int:
-    """The query that is asked about; ValueError where there is no such."""
-    last = shown.masks[stack].length - 1
-    query: int = _usual(shown, stack) if args.query is None else args.query
-    if query > last:
-        raise ValueError(f"query is {query}, but must be between 0 and {last}.")
-    return query
+    """The row of the query that is asked about; ValueError where there is no such."""
+    if args.query is None:
+        return _usual(shown, stack)
+    spec, query = shown.masks[stack], int(args.query)
+    last = spec.past + spec.length - 1
+    if not spec.past <= query <= last:
+        raise ValueError(f"query is {query}, but must be between {spec.past} and {last}.")
+    return query - spec.past
 
 
 def _usual(shown: Scene, stack: Stack) -> int:
@@ -124,9 +138,11 @@ def _usual(shown: Scene, stack: Stack) -> int:
 
 
 def as_plain(found: Stages, keys: tuple[str, ...], query: int) -> dict[str, Any]:
-    """The content of a JSON file but for the place; a closed cell of ``masked`` is null."""
+    """The content of a JSON file but for the place; a closed cell of ``masked`` is null.
+
+    Row 0 of a matrix is the query at column ``past`` of the place.
+    """
     return {
-        "query": query,
         "keys": list(keys),
         "head_width": found.width,
         "scores": _rows(found.scores),

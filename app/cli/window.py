@@ -15,6 +15,7 @@ from app.cli.values import UsageError, pixels
 from app.scene import check_states
 from app.workspaces import SUFFIX, is_workspace, load
 from core.types import Family
+from core.workspace import naming
 
 _OPTIONS = ("open", "smoke", "screenshot", "window_family", "size", "theme")
 
@@ -87,4 +88,5 @@ def _check_workspace(args: argparse.Namespace) -> None:
     if args.window_family:
         raise ValueError(f"{args.open} says which family is shown; leave --family out.")
     found = load(args.open)
-    check_states((found.state, *found.others), [*map(model_card, model_names())], tokenizer())
+    with naming(args.open, "cannot be shown"):
+        check_states((found.state, *found.others), [*map(model_card, model_names())], tokenizer())

@@ -67,17 +67,22 @@ class Header:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one model: all in ``folder``, all named after ``stem``."""
+    """The files of one model: all in ``folder``, all named after ``stem``.
+
+    ``suffix`` is the ending of a graph that is the only one, as the user wrote it: two halves have
+    endings of their own.
+    """
 
     folder: Path
     stem: str
+    suffix: str = ".onnx"
 
     @classmethod
     def to_write(cls, out: Path, *, halves: bool) -> Files:
         """The files that an export to ``out`` writes; raises ValueError unless it ends in .onnx."""
         if out.suffix.lower() != ".onnx" or not out.stem:
-            raise ValueError(f"{out} must end in .onnx, the only kind of file that is written.")
-        files = cls(out.parent, out.name[: -len(".onnx")])
+            raise ValueError(f"{out} must end in .onnx, as every exported file does.")
+        files = cls(out.parent, out.stem, out.suffix)
         return files.without_half() if halves else files
 
     def without_half(self) -> Files:
@@ -91,7 +96,8 @@ class Files:
 
     def graph(self, part: Part) -> Path:
         """The ONNX file of a part."""
-        return self._named({Part.MEMORY: _HALVES[0], Part.TARGET: _HALVES[1]}.get(part, ".onnx"))
+        halves = {Part.MEMORY: _HALVES[0], Part.TARGET: _HALVES[1]}
+        return self._named(halves.get(part, self.suffix))
 
     @property
     def tokenizer(self) -> Path:

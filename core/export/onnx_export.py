@@ -14,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def export(
     frozen = _copied(model, DTYPES[dtype])
     steps = len(parts) + 1
     with _workshop(files.folder) as folder:
-        made = Files(folder, files.stem)
+        made = replace(files, folder=folder)
         for done, part in enumerate(parts):
             _ask(cancel, progress, f"exporting {files.graph(part).name}", done / steps)
             program = _traced(frozen, part, fixed, opset)
@@ -161,7 +162,7 @@ def _workshop(target: Path) -> Iterator[Path]:
 
 def _place(folder: Path, files: Files) -> None:
     """Move what was made over what was there; weights first, and no report of an older file."""
-    made = sorted(folder.iterdir(), key=lambda path: path.suffix == ".onnx")
+    made = sorted(folder.iterdir(), key=lambda path: path.suffix.lower() == ".onnx")
     for path in made:
         if (files.folder / path.name).is_dir():
             raise ValueError(f"{files.folder / path.name} is a folder; name a file to write.")

@@ -34,6 +34,8 @@ _AXES = {
     Quantity.GENERATION_FLOPS: "GPBS",
     Quantity.GENERATION_BYTES: "GPBS",
 }
+AXES = tuple(dict.fromkeys("".join(_AXES.values())))
+"""Every letter that some quantity may be drawn against."""
 
 
 def sizes_of(config: ModelConfig) -> ModelSizes:

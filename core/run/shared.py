@@ -15,6 +15,7 @@ from core.run.checks.subject import Reading
 from core.run.side import SideReading
 from core.run.walls import Key
 from core.types import Inputs, MaskSpec, Side, Stack
+from core.types.wording import counted
 
 Columns = NDArray[np.int32]
 
@@ -71,15 +72,19 @@ class Shared:
     def notes(self, what: str) -> tuple[str, ...]:
         """Sentences about tokens of one side alone, and about exchanged ones."""
         found = []
-        if any(self.alone):
-            found.append(
-                f"{self.alone[0]} tokens of A's {what} and {self.alone[1]} of B's stand there alone"
-                " and are not compared."
-            )
+        sides = zip(self.alone, "AB", "BA", strict=True)
+        alone = [
+            f"{counted(n, 'token')} of {own}'s {what} that {other} has not"
+            for n, own, other in sides
+            if n
+        ]
+        if alone:
+            found.append(f"Not compared: {', and '.join(alone)}.")
         exchanged = int((self.tokens[0] != self.tokens[1]).sum())
         if exchanged:
             found.append(
-                f"The {what} of A and B differs in {exchanged} tokens, compared in their places."
+                f"The {what} of A and B differs in {counted(exchanged, 'token')}, compared in"
+                " their places."
             )
         return tuple(found)
 

@@ -119,9 +119,17 @@ class Comparison:
         if self.first is None:
             return f"{self.titles[0]} and {self.titles[1]} part nowhere by more than rounding."
         most = float(self.total_variation.max())
+        before = "in their embeddings, then first" if self.embeddings_part else "first"
         return (
-            f"{self.titles[0]} and {self.titles[1]} part first in {self.first.sentence()}; the"
+            f"{self.titles[0]} and {self.titles[1]} part {before} in {self.first.sentence()}; the"
             f" outputs are at most {most:.3f} apart in total variation."
+        )
+
+    @property
+    def embeddings_part(self) -> bool:
+        """True where embeddings of shared tokens are known to differ by more than rounding."""
+        return any(
+            bool((levels.relative[:1] > self.tolerance).any()) for levels in self.levels.values()
         )
 
     @property

@@ -38,7 +38,7 @@ def test_a_backend_that_is_not_for_a_mask_has_no_numbers(maskscope):
 @pytest.mark.usefixtures("models")
 def test_the_mask_under_which_a_model_reads(maskscope, tmp_path):
     words = ("decoder", "--text", "A cat sat", "--text", "A", "--row", "1")
-    assert maskscope("backends", *words, "--json", "a.json").out == ""
+    assert maskscope("backends", *words, "--json", "a.json").out == "Wrote a.json.\n"
     plain = json.loads((tmp_path / "a.json").read_text())
     length = len(plain["mask"])
     assert (plain["mask_kind"], plain["past"]) == ("causal", 0)

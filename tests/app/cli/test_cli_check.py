@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.run.checks import engines
+from core.run.checks.run import CHECKS
 from core.run.checks.torch_subject import TorchSubject
 from tests.app.cli.leaky import SeesTheFuture
 
@@ -85,3 +86,12 @@ def test_the_mask_of_the_options_is_the_one_that_is_checked(maskscope):
 )
 def test_bad_input_gets_a_sentence(refused, words, said):
     assert said in refused("check", "decoder", *TEXT, *words)
+
+
+def test_help_names_the_checks_and_no_option_that_is_refused(maskscope, capsys):
+    with pytest.raises(SystemExit):
+        maskscope("check", "--help")
+    told = capsys.readouterr().out
+    options = told.split("options:")[1]
+    assert all(name in " ".join(options.split()) for name in CHECKS)
+    assert not any(name in options for name in ("--past", "--left-pad", "--right-pad"))

@@ -27,7 +27,10 @@ def test_help_lists_the_pairs(maskscope, capsys):
 def test_a_line_for_each_position_level_and_layer(maskscope):
     out = maskscope("compare", "decoder", "--text", TEXT, "--pair", "causal-prefix").out
     lines = out.splitlines()
-    assert lines[:2] == ["causal: unified on torch", "prefix 4: unified on torch"]
+    assert lines[:2] == [
+        "causal: unified on torch, causal mask",
+        "prefix 4: unified on torch, prefix mask, prefix 4",
+    ]
     assert lines[2].startswith("causal and prefix 4 part first in decoder layer 1, head ")
     rows = [line.split() for line in lines[5:13]]
     assert [row[:2] for row in rows[:3]] == [["0", "<s>"], ["1", "The"], ["2", "cat"]]
@@ -70,15 +73,41 @@ def test_what_must_agree_does(maskscope, name):
 @pytest.mark.parametrize("name", ["positions", "softmax", "prefix-bidirectional"])
 def test_what_differs_is_told(maskscope, name):
     words = ("compare", "decoder", "--text", TEXT, "--pair", name, "--json")
-    assert plain(maskscope(*words))["first"]["stack"] == "decoder"
-
-
-def test_another_model_runs_under_its_own_mask(maskscope):
-    words = ("compare", "decoder", "--text", TEXT, "--with-model", "encoder", "--json")
     said = plain(maskscope(*words))
+    assert said["first"]["stack"] == "decoder"
+    cosines = said["hidden_states"]["decoder"]["cosine"]
+    assert ("in their embeddings" in said["sentence"]) == (min(cosines[0]) < 1)
+    assert (min(cosines[0]) < 1) == (name == "positions")
+
+
+def test_another_model_runs_under_the_same_mask(maskscope):
+    words = ("compare", "decoder", "--text", TEXT, "--left-pad", "2", "--window", "3")
+    said = plain(maskscope(*words, "--with-model", "encoder", "--json"))
     assert said["b"] == "B (model encoder)"
-    assert "1 of B's stand there alone" in said["notes"][0]
-    assert said["tokens"][-1] == "."
+    one, other = said["runs"]["a"], said["runs"]["b"]
+    assert (one.pop("model"), other.pop("model")) == ("decoder", "encoder")
+    assert one == other
+    assert (one["mask_kind"], one["left_pad"], one["window"]) == ("causal", 2, 3)
+    assert len(said["tokens"]) == 8
+    lines = maskscope(*words, "--with-model", "encoder").out.splitlines()
+    assert lines[0] == "A: decoder on torch, causal mask, left pad 2, window 3"
+    assert lines[1] == "B (model encoder): encoder on torch, causal mask, left pad 2, window 3"
+
+
+def test_a_prefix_is_kept_beside_another_model(maskscope):
+    words = ("compare", "prefix", "--text", TEXT, "--prefix", "3", "--with-model", "unified")
+    runs = plain(maskscope(*words, "--json"))["runs"]
+    assert [runs[side]["prefix"] for side in "ab"] == [3, 3]
+
+
+def test_a_model_that_cannot_run_under_the_mask_has_its_own(maskscope):
+    words = ("compare", "decoder", "--text", TEXT, "--with-model", "encdec", "--json")
+    said = plain(maskscope(*words))
+    assert [said["runs"][side]["mask_kind"] for side in "ab"] == ["causal", "decoder-self"]
+    assert "part first in the output at position 0" in said["sentence"]
+    assert said["notes"][-1] == "Not compared: 7 tokens of A's text that B has not."
+    told = "encdec cannot run under a causal mask, so B has a decoder-self mask."
+    assert said["notes"][0] == told
 
 
 def test_an_export_beside_its_model(maskscope):
@@ -91,9 +120,18 @@ def test_an_export_beside_its_model(maskscope):
     assert "hands out no hidden states" in said["notes"][0]
 
 
+def test_torch_runs_no_file_on_either_side(maskscope, refused):
+    assert maskscope("export", "decoder", "d.onnx", "--no-verify").code == 0
+    told = "backend is torch, but must be onnx for d.onnx."
+    other = ("--with-backend", "torch")
+    assert told in refused("compare", "d.onnx", "--text", TEXT, *other)
+    assert told in refused("compare", "decoder", "--text", TEXT, "--with-model", "d.onnx", *other)
+
+
 def test_json_goes_to_a_file(maskscope, tmp_path):
-    words = ("--with-mask", "bidirectional", "--json", "a.json")
-    assert maskscope("compare", "prefix", "--text", TEXT, "--prefix", "2", *words).out == ""
+    words = ("--prefix", "2", "--with-mask", "bidirectional", "--json", "a.json")
+    outcome = maskscope("compare", "prefix", "--text", TEXT, *words)
+    assert outcome.out == "Wrote a.json.\n"
     assert json.loads((tmp_path / "a.json").read_text())["b"] == "B (mask bidirectional)"
 
 

@@ -102,7 +102,7 @@ def test_a_workspace_has_model_and_lengths(maskscope, tmp_path):
 
 def test_json_goes_to_a_file(maskscope, tmp_path):
     outcome = maskscope("cost", "encdec", "--json", "cost.json")
-    assert (outcome.code, outcome.out) == (0, "")
+    assert (outcome.code, outcome.out) == (0, "Wrote cost.json.\n")
     plain = json.loads((tmp_path / "cost.json").read_text(encoding="utf-8"))
     assert plain["parameters"]["total"] == 1_784_320
 

@@ -81,11 +81,16 @@ def test_a_failed_parity_names_the_case_and_keeps_the_report(maskscope, here):
 
 def test_the_file_alone_says_what_the_model_says(maskscope, here, model_folder, monkeypatch):
     def said(model: str, *words: str) -> tuple[str, str]:
-        outcome = maskscope("generate", model, *words, "--max-new-tokens", "8")
+        outcome = maskscope("generate", model, *words)
         assert outcome.code == 0, outcome
         return outcome.out, outcome.err
 
-    given = {"decoder": TEXT, "encdec": TWO_TEXTS, "encoder": ("--text", "The [MASK] sat")}
+    few = ("--max-new-tokens", "8")
+    given = {
+        "decoder": (*TEXT, *few),
+        "encdec": (*TWO_TEXTS, *few),
+        "encoder": ("--text", "The [MASK] sat"),
+    }
     found = {model: said(f"{model}.onnx", *words) for model, words in given.items()}
     monkeypatch.setattr(paths, "MODELS", model_folder)
     assert found == {model: said(model, *words) for model, words in given.items()}
@@ -160,6 +165,23 @@ def test_a_fixed_mask_and_half_precision(maskscope, tmp_path):
 
 
 @pytest.mark.usefixtures("models")
+def test_a_file_has_the_name_that_was_given(maskscope, tmp_path):
+    outcome = maskscope("export", "decoder", "U.ONNX", "--no-verify")
+    assert outcome.out.startswith("Wrote U.ONNX (float32), with U.tokenizer.json.")
+    assert {"U.ONNX", "U.tokenizer.json"} == {path.name for path in tmp_path.iterdir()}
+    assert maskscope("run", "U.ONNX", *TEXT).code == 0
+
+
+@pytest.mark.usefixtures("models")
+def test_a_file_runs_in_its_own_precision(maskscope):
+    assert maskscope("export", "decoder", "a.onnx", "--fp16", "--no-verify").code == 0
+    assert maskscope("run", "a.onnx", *TEXT, "--dtype", "float16").code == 0
+    other = maskscope("run", "a.onnx", *TEXT, "--dtype", "float32")
+    assert (other.code, other.out) == (2, "")
+    assert "dtype is float32, but a.onnx was exported in float16; leave it out." in other.err
+
+
+@pytest.mark.usefixtures("models")
 def test_the_fixed_masks_of_an_encoder_decoder(maskscope, tmp_path):
     from core.export.files import read_header
 
@@ -199,6 +221,7 @@ def test_no_verify_writes_no_report(maskscope, tmp_path):
         (("export", "decoder"), "export needs MODEL and OUT.onnx"),
         (("export", "nobody", "a.onnx"), "There is no model 'nobody'"),
         (("export", "decoder", "a.pt"), "must end in .onnx"),
+        (("export", "--verify", "a.pt", "--model", "decoder"), "as every exported file does."),
         (("export", "decoder", "no/a.onnx"), "there is no folder no; make it"),
         (("export", "decoder.onnx", "a.onnx"), "is exported already"),
         (("export", "decoder", "a.onnx", "--model", "decoder"), "--model goes with --verify"),

@@ -103,7 +103,8 @@ def test_an_export_says_what_it_cannot(maskscope):
 
 
 def test_json_goes_to_a_file(maskscope, tmp_path):
-    assert maskscope("flow", "decoder", "--text", "The cat", "--json", "a.json").out == ""
+    outcome = maskscope("flow", "decoder", "--text", "The cat", "--json", "a.json")
+    assert outcome.out == "Wrote a.json.\n"
     assert json.loads((tmp_path / "a.json").read_text())["position"] == 2
 
 

@@ -27,6 +27,17 @@ def test_json_has_a_step_for_each_token(maskscope):
     assert said["steps"][0]["candidates"][0]["id"] == said["steps"][0]["id"]
 
 
+def test_a_chance_is_named_apart_from_what_the_model_says(maskscope):
+    words = ("generate", "decoder", "--text", "The cat", "--max-new-tokens", "1", "--json")
+    (greedy,) = json.loads(maskscope(*words).out)["steps"]
+    (drawn,) = json.loads(maskscope(*words, "--temperature", "1").out)["steps"]
+    assert "probability" not in greedy
+    assert greedy["drawn_with"] == 1
+    assert greedy["candidates"] == drawn["candidates"]
+    assert greedy["candidates"][0]["probability"] < 1
+    assert 0 < drawn["drawn_with"] < 1
+
+
 def test_a_seed_says_the_same_again(maskscope):
     words = ("generate", "decoder", "--text", "The", "--temperature", "1.5", "--top-k", "50")
     texts = [maskscope(*words, "--seed", seed).out for seed in ("3", "3", "4")]
@@ -52,7 +63,8 @@ def test_where_nothing_follows_the_gaps_are_filled(maskscope, words):
 
 
 def test_filled_gaps_as_json(maskscope, tmp_path):
-    assert maskscope("generate", "encoder", "--text", GAP, "--json", "a.json").out == ""
+    outcome = maskscope("generate", "encoder", "--text", GAP, "--json", "a.json")
+    assert outcome.out == "Wrote a.json.\n"
     said = json.loads((tmp_path / "a.json").read_text())
     (gap,) = said["gaps"]
     assert gap["column"] == 4
@@ -64,6 +76,10 @@ def test_filled_gaps_as_json(maskscope, tmp_path):
     [
         (("encoder", "--text", "no gap here"), "Put [MASK] into the text"),
         (("encoder", "--text", GAP, "--row", "7"), "row is 7"),
+        (("encoder", "--text", GAP, "--temperature", "0.5"), "--temperature is given, but"),
+        (("encoder", "--text", GAP, "--top-k", "2"), "--top-k is given, but every [MASK]"),
+        (("encoder", "--text", GAP, "--seed", "0"), "--seed is given, but every [MASK]"),
+        (("encoder", "--text", GAP, "--max-new-tokens", "5"), "--max-new-tokens is given, but"),
         (("decoder", "--text", "x", "--temperature", "-1"), "temperature is -1"),
         (("decoder", "--text", "x", "--temperature", "nan"), "'nan' is not a number"),
         (("decoder", "--text", "x", "--top-p", "0"), "top-p is 0"),
@@ -76,3 +92,12 @@ def test_filled_gaps_as_json(maskscope, tmp_path):
 )
 def test_bad_input_gets_a_sentence(refused, words, told):
     assert told in refused("generate", *words)
+
+
+def test_a_file_with_its_mask_built_in_is_refused_once(maskscope):
+    words = ("--fixed-mask", "bidirectional", "--length", "11", "--no-verify")
+    assert maskscope("export", "encoder", "fixed.onnx", *words).code == 0
+    outcome = maskscope("generate", "fixed.onnx", "--text", GAP)
+    assert (outcome.code, outcome.out) == (2, "")
+    (sentence,) = outcome.err.splitlines()
+    assert "has its mask built in" in sentence

@@ -48,7 +48,7 @@ def test_every_format_says_what_the_loops_say(maskscope, tmp_path, options, spec
     rows = [[list(map(int, line)) for line in block.split()] for block in blocks]
     np.testing.assert_array_equal(np.array(rows, bool), expected)
 
-    assert maskscope(*command, "--format", "npy", "--out", "m.npy").out == ""
+    assert maskscope(*command, "--format", "npy", "--out", "m.npy").out == "Wrote m.npy.\n"
     array = np.load(tmp_path / "m.npy")
     assert array.dtype == bool
     np.testing.assert_array_equal(array, expected.squeeze(0) if spec.rows == 1 else expected)

@@ -42,9 +42,16 @@ def test_json_holds_tokens_masks_and_candidates(maskscope):
         assert 0 < sum(shares) <= 1
 
 
+def test_what_is_said_stands_beside_the_data(maskscope):
+    outcome = maskscope("run", "decoder", "--text", "The cat", "--json", "--npz", "a.npz")
+    assert outcome.err == "Wrote a.npz.\n"
+    assert json.loads(outcome.out)["model"] == "decoder"
+
+
 def test_npz_holds_the_attention_of_every_head(maskscope, tmp_path):
     words = ("run", "encdec", "--text", "Tom lost his <extra_id_0>.", "--target", "<extra_id_0>")
-    assert maskscope(*words, "--npz", "a.npz", "--json", "a.json").code == 0
+    outcome = maskscope(*words, "--npz", "a.npz", "--json", "a.json")
+    assert (outcome.code, outcome.out) == (0, "Wrote a.npz.\nWrote a.json.\n")
     arrays = np.load(tmp_path / "a.npz")
     queries, source = len(arrays["ids"]), len(arrays["source_ids"])
     assert arrays["encoder_pattern"].shape == (1, 2, source, source)

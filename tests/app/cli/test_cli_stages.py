@@ -55,6 +55,16 @@ def test_a_query_in_the_middle_names_what_it_may_not_read(maskscope, models):
     assert "masked after it" in outcome.out
 
 
+def test_a_query_after_a_cache_is_the_column_that_was_asked_for(maskscope, models):
+    words = ("stages", "decoder", *TEXT, "--past", "2", "--query", "3")
+    plain = json.loads(maskscope(*words, "--json").out)
+    assert (plain["past"], plain["query"]) == (2, 3)
+    assert "decoder layer 1, head 1: query 3 'Tom'" in maskscope(*words).out
+    row = plain["weights"][plain["query"] - plain["past"]]
+    assert row[3] > 0
+    assert not any(row[4:])
+
+
 def test_cross_attention_has_stages_too(maskscope, models):
     words = ("--text", "Tom lost his <extra_id_0>.", "--stack", "cross")
     outcome = maskscope("stages", "encdec", *words)
@@ -73,9 +83,12 @@ def test_an_encoder_shows_the_gap(maskscope, models):
         ((), "MODEL and --text must be given, or --example alone"),
         (("decoder",), "--text is missing"),
         (("decoder", "--example"), "decoder is given, but the example takes no model"),
+        (("--example", *TEXT), "--text is given, but the example takes no model; leave it out."),
+        (("--example", "--layer", "1"), "--layer is given, but the example takes no model"),
         (("decoder", *TEXT, "--query", "99"), "query is 99, but must be between 0 and "),
+        (("decoder", *TEXT, "--past", "2", "--query", "1"), "query is 1, but must be between 2 an"),
         (("decoder", *TEXT, "--stack", "cross"), "stack is cross, but must be decoder for"),
-        (("decoder", *TEXT, "--layer", "9"), "There is no head 1 in decoder layer 9."),
+        (("decoder", *TEXT, "--layer", "9"), "layer is 9, but must be between 1 and 2."),
         (("decoder", *TEXT, "--head", "0"), "'0' is not a whole number of 1 or more"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_workspace_is_opened_by_its_name(maskscope, window, tmp_path, words):
     [
         (("no.maskscope",), "no.maskscope cannot be read: No such file"),
         (("a.maskscope", "--family", "encoder"), "a.maskscope says which family is shown"),
-        (("strange.maskscope",), "There is no model 'nobody' for encoder here."),
+        (("strange.maskscope",), "strange.maskscope cannot be shown: There is no model 'nobody'"),
         (("--open", "a.maskscope", "models"), "--open before a command"),
         (("a.maskscope", "models"), "--open before a command"),
     ],

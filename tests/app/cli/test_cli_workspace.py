@@ -115,6 +115,19 @@ def test_tokens_that_were_generated_are_read_too(maskscope, tmp_path):
     assert said["ids"][-2:] == [7, 8]
 
 
+@pytest.mark.parametrize("family", [Family.DECODER, Family.ENCODER_DECODER])
+def test_generation_goes_on_after_the_tokens_that_were_generated(maskscope, tmp_path, family):
+    words = ("generate", NAME, "--max-new-tokens", "3", "--json")
+    saved(tmp_path, initial(family))
+    once = json.loads(maskscope(*words).out)
+    state = initial(family).with_row(generated=tuple(step["id"] for step in once["steps"]))
+    saved(tmp_path, state)
+    twice = json.loads(maskscope(*words).out)
+    assert twice["prompt"] == once["text"] != once["prompt"]
+    assert twice["text"].startswith(once["text"])
+    assert len(twice["text"]) > len(once["text"])
+
+
 @pytest.mark.usefixtures("qapp")
 def test_a_figure_is_of_the_head_that_was_left(maskscope, tmp_path):
     saved(tmp_path)
@@ -155,6 +168,7 @@ def test_a_workspace_of_an_encoder_decoder(maskscope, tmp_path):
         (("compare", "two.maskscope", "--with-model", "decoder"), "not decoder"),
         (("compare", "packed.maskscope", "--with-model", "encdec"), "encoder-decoder packs none"),
         (("run", NAME, "--row", "2"), "row is 2, but must be between 0 and 1."),
+        (("run", "other.maskscope", "--text", "x"), "other.maskscope cannot be read: No such"),
         (("run", "other.maskscope"), "other.maskscope cannot be read: No such file"),
         (("run", "broken.maskscope"), "broken.maskscope is no workspace: it is not JSON."),
         (("run", "strange.maskscope"), "There is no model 'nobody'"),

@@ -356,8 +356,8 @@ def test_texts_share_what_is_equal_or_exchanged(engine: Engine) -> None:
     assert found.tokens.tolist() == [[5, 6, 7, 8, 9], [5, 6, 20, 8, 9]]
     assert found.positions.tolist() == [[0, 1, 2, 3, 4]] * 2
     assert found.notes == (
-        "0 tokens of A's text and 2 of B's stand there alone and are not compared.",
-        "The text of A and B differs in 1 tokens, compared in their places.",
+        "Not compared: 2 tokens of B's text that A has not.",
+        "The text of A and B differs in 1 token, compared in their places.",
     )
     assert found.total_variation[:2].max() < 1e-6
     assert found.total_variation[2] > 0
@@ -396,7 +396,8 @@ def test_sources_without_a_common_token_are_not_compared(engine: Engine) -> None
     found = compared(engine, side("encdec", one), side("encdec", other), HeadRef(X))
     assert set(found.attention) == set(found.levels) == {D}
     assert found.notes == (
-        "3 tokens of A's source and 4 of B's stand there alone and are not compared.",
+        "Not compared: 3 tokens of A's source that B has not, and 4 tokens of B's source that A has"
+        " not.",
     )
 
 
