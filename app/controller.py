@@ -191,9 +191,17 @@ class Controller(QObject):
     def _request(self, generation: int) -> RunRequest:
         return request(self._state, self._scene, generation)
 
-    def _run(self) -> None:
+    def _end_playing(self) -> bool:
+        """Show the mask of the state where that of a step was shown; True if tokens were written."""
+        writing = self._playback.running is not None
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
+        if writing:
+            self._display.scene(self._state, self._scene)
+        return writing
+
+    def _run(self) -> None:
+        self._end_playing()
         self._asked, self._asked_head = self._scene, self._state.head
         self._display.awaiting()
         self._display.status(EngineStatus.RUNNING if self.client.is_ready else EngineStatus.LOADING)
@@ -307,16 +315,13 @@ class Controller(QObject):
     def _on_finished(self, finished: Finished) -> None:
         self._display.status(EngineStatus.READY)
         if self._playback.running is not None:
-            self._display.scene(self._state, self._scene)
             self._run()
         elif self._head is not None and self._head.head != self._state.head:
             self.ask_head(self._state.head)  # Chosen while the run was under way.
 
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
-        writing = self._playback.running is not None
-        self._playback = self._playback.ended()
-        self._window.run_bar.set_playing(False)
+        writing = self._end_playing()
         self._display.status(EngineStatus.READY, failed.sentence)
         self._window.form.set_error(failed.sentence)
         self._display.say(failed.sentence)

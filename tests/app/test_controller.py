@@ -340,6 +340,23 @@ def test_a_died_engine_is_told_and_the_state_is_asked_again(desk: Desk) -> None:
     assert len(desk.client.asked) == before + 1
 
 
+@pytest.mark.parametrize("how", ["finished", "failed", "died", "restarted"])
+def test_however_playing_ends_the_mask_is_that_of_the_text(desk: Desk, how: str) -> None:
+    desk.answer()
+    desk.controller.play()
+    desk.step(40)
+    if how == "finished":
+        desk.client.finished.emit(Finished(0))
+    elif how == "failed":
+        desk.client.failed.emit(Failed(0, "cpu ran out of memory."))
+    elif how == "died":
+        desk.client.died.emit("The engine stopped (exit code -9) and was started again.")
+    else:
+        desk.controller.restart_engine()
+    assert desk.controller.scene.inputs.mask.length == 21
+    assert "21 queries by 21 keys" in desk.window.mask_view.accessibleName()
+
+
 def test_rows_are_added_chosen_and_removed(desk: Desk) -> None:
     desk.window.form.row_added.emit()
     request = desk.last
