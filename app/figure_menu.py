@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
@@ -11,8 +12,9 @@ from app.controller import Controller
 from app.instruments.board import Board
 from app.main_window import MainWindow
 from app.scene import Scene
+from app.state import ViewState
 from core.text.tokenizer import Tokenizer
-from core.types import StepEvent
+from core.types import HeadRef, Stack, StepEvent
 
 if TYPE_CHECKING:
     from app.figure_dialog import FigureDialog
@@ -30,8 +32,10 @@ class FigureMenu(QObject):
         super().__init__(window)
         self._window, self._controller, self._board, self._words = window, controller, board, words
         self._generated: tuple[Scene, tuple[StepEvent, ...]] | None = None
-        self._start = controller.scene
-        """What is read when tokens are generated next."""
+        self._start = controller.scene, controller.state
+        """What is read when tokens are generated next, and the state that means it."""
+        self._author = controller.state
+        """The state that the last generation went on from."""
         self._shown: Shown | None = None
         self.dialog: FigureDialog | None = None
         controller.asking.connect(self._on_engine_asked)
@@ -39,14 +43,25 @@ class FigureMenu(QObject):
 
     @Slot()
     def _on_engine_asked(self) -> None:
-        self._start = self._controller.scene
+        self._start = self._controller.scene, self._controller.state
 
     @Slot(object)
     def _on_step_arrived(self, event: StepEvent) -> None:
         if event.step == 0:
-            self._generated = self._start, (event,)
+            scene, self._author = self._start
+            self._generated = scene, (event,)
         elif self._generated is not None:
             self._generated = self._generated[0], (*self._generated[1], event)
+
+    def _on_screen(self) -> tuple[Scene, tuple[StepEvent, ...]] | None:
+        """The last generation, while what it wrote is on screen, or the beginning of that."""
+        if self._generated is None:
+            return None
+        now, before = self._controller.state, self._author
+        chosen = [event.token for event in self._generated[1] if not event.stopped]
+        shown, written = now.current.generated, (*before.current.generated, *chosen)
+        is_there = _unwritten(now) == _unwritten(before) and shown == written[: len(shown)]
+        return self._generated if is_there else None
 
     def shown(self) -> Shown:
         """What is on screen now; what an older view was answered is left out."""
@@ -60,7 +75,7 @@ class FigureMenu(QObject):
             controller.state.stack,
             controller.head if view else None,
             view.result.maps if view else (),
-            self._generated,
+            self._on_screen(),
             self._board.shown(),
             self._board.remember(),
             self._board.jobs(),
@@ -85,3 +100,14 @@ class FigureMenu(QObject):
 
         assert self._shown is not None
         return VIEWS[name].draw(self._shown, style)
+
+
+def _unwritten(state: ViewState) -> ViewState:
+    """A state without what was generated, what grows with it, and what is looked at."""
+    return replace(
+        state.with_row(generated=()),
+        documents=state.documents[:-1],
+        head=HeadRef(Stack.DECODER),
+        cell=None,
+        max_new_tokens=1,
+    )

@@ -71,8 +71,8 @@ class Bench(Desk):
     def told(self) -> str:
         return self.checks._list.summary.text()
 
-    def has_figure(self) -> bool:
-        return "report" in dict(available(self.figures.shown()))
+    def has_figure(self, name: str = "report") -> bool:
+        return name in dict(available(self.figures.shown()))
 
 
 @pytest.fixture
@@ -194,3 +194,35 @@ def test_a_table_of_an_earlier_mask_stays_pale_where_its_successor_is_stopped(
     bench.answer()
     bench.workshop.answer(TABLE)
     assert not dock._table._stale
+
+
+def test_the_steps_of_a_generation_are_offered_while_what_they_wrote_is_on_screen(
+    bench: Bench,
+) -> None:
+    controller = bench.controller
+    bench.type("Tom sat.")
+    assert not bench.has_figure("steps")
+    bench.answer()
+    controller.play()
+    for number, token in enumerate((40, 41, 42)):
+        bench.step(token, number)
+    bench.client.finished.emit(Finished(0))
+    bench.answer()
+    written = controller.state
+    for count in (0, 2, 3):
+        controller.scrub(count)
+        assert bench.has_figure("steps")
+    controller.update(replace(written, cell=(1, 1), head=HeadRef(Stack.DECODER, 1, 2)))
+    assert bench.has_figure("steps")
+    for other in (
+        replace(written, window=3),
+        replace(written, model="unified"),
+        written.with_row(text="Tom ran."),
+        written.with_row(generated=(40, 7)),
+    ):
+        controller.update(other)
+        assert not bench.has_figure("steps")
+        controller.update(written)
+        assert bench.has_figure("steps")
+    controller.pick_family(Family.PREFIX)
+    assert not bench.has_figure("steps")

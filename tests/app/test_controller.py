@@ -94,14 +94,14 @@ class Desk:
         self.client.finished.emit(Finished(request.generation))
         return made
 
-    def step(self, token: int, *, stopped: bool = False) -> None:
-        """Play one generated token."""
+    def step(self, token: int, number: int = 0, *, stopped: bool = False) -> None:
+        """Play one generated token: the first of a generation has number 0."""
         request = self.last
         assert isinstance(request, GenerateRequest)
         self.client.step_arrived.emit(
             StepEvent(
                 request.run.generation,
-                0,
+                number,
                 token,
                 0.9,
                 np.array([token], np.int32),
