@@ -192,7 +192,7 @@ class Controller(QObject):
         return request(self._state, self._scene, generation)
 
     def _end_playing(self) -> bool:
-        """Show the mask of the state where that of a step was shown; True if tokens were written."""
+        """Show the mask of the state where that of a step was; True if tokens were written."""
         writing = self._playback.running is not None
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)

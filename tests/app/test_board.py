@@ -18,9 +18,11 @@ from app.figure_views import available
 from app.instruments.backends import Backends
 from app.instruments.board import Board
 from app.instruments.checks import Checks
+from app.instruments.cost import Cost
 from app.instruments.embeddings import Embeddings
 from core.types import Answer, BackendTable, CheckJob, Family, HeadRef, Job, Place, Stack
 from tests.app.test_controller import TOKENS, Desk
+from tests.widgets.test_cost_plot import MEASURED
 from widgets.check_list import demo_report
 
 OLD = "This report is of an earlier view."
@@ -226,3 +228,25 @@ def test_the_steps_of_a_generation_are_offered_while_what_they_wrote_is_on_scree
         assert bench.has_figure("steps")
     controller.pick_family(Family.PREFIX)
     assert not bench.has_figure("steps")
+
+
+def test_times_of_another_model_say_so_and_are_no_figure(bench: Bench) -> None:
+    bench.board.open("cost")
+    cost = bench.board.places["cost"].instrument
+    assert isinstance(cost, Cost)
+    plot = cost._plot
+    plot.measure.click()
+    bench.workshop.answer(MEASURED)
+    bench.type("Tom sat.")
+    bench.answer()
+    assert "earlier view" not in plot.said.text()
+    assert bench.has_figure("cost")
+    bench.controller.update(replace(bench.controller.state, model="unified"))
+    for _ in ("while it runs", "afterwards"):
+        assert "earlier view" in plot.said.text()
+        assert not plot.formulas.isEnabled()
+        assert not bench.has_figure("cost")
+        bench.answer()
+    plot.quantity.setCurrentIndex(0)
+    plot.quantity.activated.emit(0)
+    assert bench.has_figure("cost"), "the formulas are those of the model on screen"
