@@ -135,7 +135,8 @@ class Display:
         self._window.attention_view.set_empty(sentence)
         self._window.heads.set_empty("No attention: the model did not run.")
         self._window.bars.set_empty("The model did not run.")
-        self._window.cache.set_cache(0, 0, 0, 0, 0)
+        self._window.cache.set_empty("no cache: the model did not run")
+        self._window.forget_curves()
         self._run_facts = []
         self._say_facts()
 

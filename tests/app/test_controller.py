@@ -221,7 +221,17 @@ def test_the_cache_of_an_earlier_run_goes_with_a_refusal(desk: Desk) -> None:
     desk.answer()
     assert "20 of 44 slots" in desk.window.cache.text()
     desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
-    assert "slots" not in desk.window.cache.text()
+    assert desk.window.cache.text() == "no cache: the model did not run"
+
+
+def test_the_curves_of_an_earlier_run_go_with_a_refusal(desk: Desk) -> None:
+    desk.window.show()
+    desk.window.curves_dock.show()
+    desk.answer()
+    assert "nats" in desk.window.curve_plot().accessibleDescription()
+    desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
+    assert desk.window.curve_plot().accessibleDescription() == ""
+    desk.window.close()
 
 
 def test_a_generation_that_is_refused_leaves_the_last_run_on_screen(desk: Desk) -> None:
