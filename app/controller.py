@@ -129,6 +129,7 @@ class Controller(QObject):
         if new.cell is not None and not (new.cell[0] < spec.length and new.cell[1] < spec.keys):
             new = replace(new, cell=None)
         self._state, self._scene = new, made
+        self._display.forget()
         self.changed.emit(old)
         self._tell(old)
         if asks(new, made) != asks(old, before):
@@ -222,6 +223,7 @@ class Controller(QObject):
     @Slot()
     def restart_engine(self) -> None:
         """End the engine process and start a new one with the same state."""
+        self._display.forget()
         self.client.restart()
         self._answer = None
         self._run()
@@ -244,6 +246,7 @@ class Controller(QObject):
         self.client.stop()
 
     def _generate(self, count: int) -> None:
+        self._display.forget()
         self._awaited = self.client.next_generation()
         run = self._request(self._awaited)
         request = GenerateRequest(run, self._state.sampling, count)
@@ -261,7 +264,7 @@ class Controller(QObject):
             return
         before = scene_of(running, len(self._playback.written))
         if event.stopped:
-            self._window.sentence.setText("The model ended its text: it chose </s>.")
+            self._display.tell("The model ended its text: it chose </s>.")
         else:
             self._playback = self._playback.advanced(event.token)
             self._show_written()
@@ -322,9 +325,7 @@ class Controller(QObject):
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
         writing = self._end_playing()
-        self._display.status(EngineStatus.READY, failed.sentence)
-        self._window.form.set_error(failed.sentence)
-        self._display.say(failed.sentence)
+        self._display.failed(failed.sentence)
         if not writing:
             self._answer = None
             self._display.refused(failed.sentence)
@@ -338,12 +339,10 @@ class Controller(QObject):
     @Slot(object)
     def _on_progressed(self, progress: Progress) -> None:
         if progress.generation == self._awaited and progress.share < 1:
-            self._window.run_bar.set_status(EngineStatus.RUNNING, progress.sentence)
-            self._window.run_bar.set_progress(progress.share)
-            self._display.say(progress.sentence)
+            self._display.progress(progress.sentence, progress.share)
 
     @Slot(str)
     def _on_engine_died(self, sentence: str) -> None:
-        self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
+        self._display.tell(f"{sentence} Nothing that you made is lost.")
         self._answer = None
         self._run()

@@ -40,7 +40,7 @@ class Display:
         self._tokenizer = tokenizer
         self._pairs = ""
         self._run_facts: list[str] = []
-        self._said = ""
+        self._said = self._told = ""
         self._rates: dict[str, float] = {}
         self._decoding = (0, 0.0)
         """Tokens of this generation after the first, and the seconds that they took."""
@@ -70,15 +70,42 @@ class Display:
         bar.set_can_generate(not why, why)
 
     def say(self, sentence: str) -> None:
-        """Say something of a run; an empty sentence takes the last one away, and no other."""
-        if sentence or self._window.sentence.text() == self._said:
+        """Say something of a run; an empty sentence takes the last one away, and no other.
+
+        What was told stays, whatever is said.
+        """
+        now = self._window.sentence.text()
+        if (sentence or now == self._said) and not (now and now == self._told):
             self._window.sentence.setText(sentence)
         self._said = sentence
+
+    def tell(self, sentence: str) -> None:
+        """Tell something that the runs which follow by themselves leave, until `forget`."""
+        self._window.sentence.setText(sentence)
+        self._told = sentence
+
+    def forget(self) -> None:
+        """The user did something: what was told before goes, and nothing else."""
+        if self._window.sentence.text() == self._told:
+            self._window.sentence.setText("")
+        self._told = ""
 
     def status(self, status: EngineStatus, detail: str = "") -> None:
         """How the engine is."""
         self._window.run_bar.set_status(status, detail)
         self._window.run_bar.set_progress(-1.0 if status is EngineStatus.RUNNING else None)
+
+    def progress(self, sentence: str, share: float) -> None:
+        """What a run is doing, and the share from 0 to 1 that is done."""
+        self._window.run_bar.set_status(EngineStatus.RUNNING, sentence)
+        self._window.run_bar.set_progress(share)
+        self.say(sentence)
+
+    def failed(self, sentence: str) -> None:
+        """Why a run or a generation ended."""
+        self.status(EngineStatus.READY, sentence)
+        self._window.form.set_error(sentence)
+        self.tell(sentence)
 
     def devices(self, state: ViewState, devices: tuple[str, ...]) -> None:
         """Where the engine can run, and in which numbers."""

@@ -350,6 +350,40 @@ def test_a_died_engine_is_told_and_the_state_is_asked_again(desk: Desk) -> None:
     assert len(desk.client.asked) == before + 1
 
 
+ENDED = "The model ended its text: it chose </s>."
+DIED = "The engine stopped (exit code -9) and was started again."
+
+
+@pytest.mark.parametrize("how", [ENDED, DIED, "cpu ran out of memory."])
+@pytest.mark.parametrize("action", ["type", "look", "play", "restart"])
+def test_what_was_told_outlives_the_run_that_follows_and_goes_with_the_next_action(
+    desk: Desk, how: str, action: str
+) -> None:
+    desk.answer()
+    desk.controller.play()
+    desk.step(40)
+    if how == ENDED:
+        desk.step(2, 1, stopped=True)
+        desk.client.finished.emit(Finished(0))
+    elif how == DIED:
+        desk.client.died.emit(DIED)
+    else:
+        desk.client.failed.emit(Failed(0, how))
+    assert isinstance(desk.last, RunRequest)
+    desk.client.progressed.emit(Progress(desk.last.generation, "moving into place", 0.5))
+    desk.answer(note="trained under a causal mask only")
+    assert desk.window.sentence.text().startswith(how)
+    if action == "type":
+        desk.window.text.textEdited.emit("Once upon a time")
+    elif action == "look":
+        desk.window.heads.head_clicked.emit(HeadRef(Stack.DECODER, 2, 1))
+    elif action == "play":
+        desk.controller.play()
+    else:
+        desk.controller.restart_engine()
+    assert desk.window.sentence.text() == ""
+
+
 @pytest.mark.parametrize("how", ["finished", "failed", "died", "restarted"])
 def test_however_playing_ends_the_mask_is_that_of_the_text(desk: Desk, how: str) -> None:
     desk.answer()
