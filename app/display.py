@@ -41,7 +41,8 @@ class Display:
         self._pairs = ""
         self._run_facts: list[str] = []
         self._said = self._told = ""
-        self._rates: dict[str, float] = {}
+        self._rates: dict[tuple[str, str, str], dict[str, float]] = {}
+        """Tokens per second of each engine, by model, device and number type."""
         self._decoding = (0, 0.0)
         """Tokens of this generation after the first, and the seconds that they took."""
 
@@ -176,7 +177,7 @@ class Display:
         facts = [f"{result.engine or 'model'} {1000 * result.seconds:.0f} ms on {result.device}"]
         if result.cache_difference is not None:
             facts.append(f"cached − uncached ≤ {result.cache_difference:.1e}")
-        facts += self._all_rates()
+        facts += self._all_rates(state)
         self._run_facts = facts
         self._say_facts()
         self.say(f"{result.model}: {result.note}." if result.note else "")
@@ -250,13 +251,15 @@ class Display:
             return []
         tokens, seconds = self._decoding
         self._decoding = tokens, seconds = tokens + 1, seconds + event.seconds
-        self._rates[state.backend] = tokens / max(seconds, 1e-9)
-        return self._all_rates()
+        rates = self._rates.setdefault((state.model, state.device, state.dtype), {})
+        rates[state.backend] = tokens / max(seconds, 1e-9)
+        return self._all_rates(state)
 
-    def _all_rates(self) -> list[str]:
-        """Tokens per second of the last generation of each engine."""
+    def _all_rates(self, state: ViewState) -> list[str]:
+        """Tokens per second of the last generation of a model by each engine."""
         titles = dict(BACKENDS)
-        return [f"{titles[name]} {rate:,.0f} tokens/s" for name, rate in self._rates.items()]
+        rates = self._rates.get((state.model, state.device, state.dtype), {})
+        return [f"{titles[name]} {rate:,.0f} tokens/s" for name, rate in rates.items()]
 
     def timeline(self, written: tuple[int, ...], at: int) -> None:
         """The generated tokens, and how many of them are in the text."""

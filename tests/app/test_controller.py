@@ -350,6 +350,25 @@ def test_a_died_engine_is_told_and_the_state_is_asked_again(desk: Desk) -> None:
     assert len(desk.client.asked) == before + 1
 
 
+def test_tokens_per_second_are_those_of_the_model_by_each_engine(desk: Desk) -> None:
+    prefix = desk.controller.state
+    for backend in ("torch", "onnx"):
+        desk.controller.update(replace(prefix, backend=backend))
+        desk.answer()
+        desk.controller.play()
+        desk.step(40)
+        desk.step(41, 1)
+        desk.client.finished.emit(Finished(0))
+        desk.answer()
+    assert "torch 100 tokens/s  ·  ONNX 100 tokens/s" in desk.window.facts.text()
+    desk.controller.pick_family(Family.ENCODER)
+    desk.answer()
+    assert "tokens/s" not in desk.window.facts.text()
+    desk.controller.pick_family(Family.PREFIX)
+    desk.answer()
+    assert "ONNX 100 tokens/s" in desk.window.facts.text()
+
+
 ENDED = "The model ended its text: it chose </s>."
 DIED = "The engine stopped (exit code -9) and was started again."
 
