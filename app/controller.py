@@ -207,8 +207,8 @@ class Controller(QObject):
         self._display.awaiting()
         self._display.status(EngineStatus.RUNNING if self.client.is_ready else EngineStatus.LOADING)
         self._awaited = self.client.next_generation()
-        self.client.submit(self._request(self._awaited))
         self.asking.emit()
+        self.client.submit(self._request(self._awaited))
 
     def ask_head(self, head: HeadRef) -> None:
         """Show another head of the last run, without choosing it."""
@@ -254,8 +254,8 @@ class Controller(QObject):
         self.changed.emit(self._state)
         self._window.run_bar.set_playing(count > 1)
         self._display.status(EngineStatus.RUNNING)
-        self.client.submit(request)
         self.asking.emit()
+        self.client.submit(request)
 
     @Slot(object)
     def _on_step_arrived(self, event: StepEvent) -> None:
@@ -325,7 +325,7 @@ class Controller(QObject):
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
         writing = self._end_playing()
-        self._display.failed(failed.sentence)
+        self._display.failed(failed.sentence, is_there=self.client.is_ready)
         if not writing:
             self._answer = None
             self._display.refused(failed.sentence)

@@ -102,9 +102,9 @@ class Display:
         self._window.run_bar.set_progress(share)
         self.say(sentence)
 
-    def failed(self, sentence: str) -> None:
-        """Why a run or a generation ended."""
-        self.status(EngineStatus.READY, sentence)
+    def failed(self, sentence: str, *, is_there: bool) -> None:
+        """Why a run or a generation ended, and whether the engine is there for another."""
+        self.status(EngineStatus.READY if is_there else EngineStatus.STOPPED, sentence)
         self._window.form.set_error(sentence)
         self.tell(sentence)
 

@@ -48,6 +48,8 @@ class Notebook(EngineClient):
 
     def submit(self, request: RunRequest | GenerateRequest) -> None:
         self.asked.append(request)
+        if self._gave_up:
+            super().submit(request)
 
     def ask_head(self, request: HeadRequest) -> None:
         self.heads.append(request)
@@ -418,6 +420,21 @@ def test_however_playing_ends_the_mask_is_that_of_the_text(desk: Desk, how: str)
         desk.controller.restart_engine()
     assert desk.controller.scene.inputs.mask.length == 21
     assert "21 queries by 21 keys" in desk.window.mask_view.accessibleName()
+
+
+def test_an_engine_that_is_given_up_is_told_and_everything_old_goes(desk: Desk) -> None:
+    desk.answer()
+    desk.client._gave_up = "The engine stopped 3 times in a row (exit code 1)."
+    desk.client.died.emit(desk.client._gave_up)
+    for _ in ("at once", "after an edit"):
+        assert "Engine ▸ Restart" in desk.window.sentence.text()
+        assert desk.window.run_bar.status.text() == "stopped"
+        assert desk.controller.view is None
+        assert "did not run" in desk.window.bars.accessibleDescription()
+        desk.window.form.knobs_changed.emit(MaskKnobs(prefix=9))
+    desk.controller.play()
+    assert "Engine ▸ Restart" in desk.window.sentence.text()
+    assert desk.window.run_bar.transport.play.text() == "Play"
 
 
 def test_rows_are_added_chosen_and_removed(desk: Desk) -> None:
