@@ -124,6 +124,8 @@ def test_what_cannot_be_shown_is_named_with_its_file(
     (box,) = window.window.findChildren(QMessageBox)
     assert box.text() == sentence
     box.close()
+    assert opens(window, path, {})
+    assert window.window.sentence.text() == "Opened bad.maskscope."
 
 
 def test_a_file_may_hold_what_the_controls_can_make(window: Session, tmp_path: Path) -> None:
