@@ -250,3 +250,13 @@ def test_times_of_another_model_say_so_and_are_no_figure(bench: Bench) -> None:
     plot.quantity.setCurrentIndex(0)
     plot.quantity.activated.emit(0)
     assert bench.has_figure("cost"), "the formulas are those of the model on screen"
+
+
+def test_embeddings_name_what_was_generated_with_the_text(bench: Bench) -> None:
+    token = TOKENS.encode("there")[0]
+    bench.controller.edit(bench.controller.state.with_row(text="Tom sat", generated=(token,)))
+    bench.answer()
+    bench.board.open("embeddings")
+    dock = bench.board.places["embeddings"].instrument
+    assert isinstance(dock, Embeddings)
+    assert dock._view.first.text().startswith("1  Tom sat there\n")
