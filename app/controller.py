@@ -224,6 +224,7 @@ class Controller(QObject):
     def restart_engine(self) -> None:
         """End the engine process and start a new one with the same state."""
         self._display.forget()
+        self._window.form.set_error("")
         self.client.restart()
         self._answer = None
         self._run()

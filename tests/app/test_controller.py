@@ -435,6 +435,9 @@ def test_an_engine_that_is_given_up_is_told_and_everything_old_goes(desk: Desk) 
     desk.controller.play()
     assert "Engine ▸ Restart" in desk.window.sentence.text()
     assert desk.window.run_bar.transport.play.text() == "Play"
+    desk.client._gave_up = ""
+    desk.controller.restart_engine()
+    assert desk.window.sentence.text() == desk.window.form.error.text() == ""
 
 
 def test_rows_are_added_chosen_and_removed(desk: Desk) -> None:
