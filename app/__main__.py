@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import multiprocessing
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         check_alone(args)
         code: int = args.command(args)
     except ValueError as error:
-        return _told(str(error), 2)
+        return _told(_with_option(str(error)), 2)
     except Failure as error:
         return _told(str(error), 1)
     except MemoryError:
@@ -47,6 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _told("Stopped.", 130)
     return code
+
+
+def _with_option(sentence: str) -> str:
+    """A sentence that begins with a field, which is written as its option: top_k as top-k."""
+    return re.sub(r"^[a-z_]+(?= is )", lambda field: field[0].replace("_", "-"), sentence)
 
 
 def _told(sentence: str, code: int) -> int:

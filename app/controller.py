@@ -129,6 +129,7 @@ class Controller(QObject):
         if new.cell is not None and not (new.cell[0] < spec.length and new.cell[1] < spec.keys):
             new = replace(new, cell=None)
         self._state, self._scene = new, made
+        self._display.forget()
         self.changed.emit(old)
         self._tell(old)
         if asks(new, made) != asks(old, before):
@@ -191,15 +192,23 @@ class Controller(QObject):
     def _request(self, generation: int) -> RunRequest:
         return request(self._state, self._scene, generation)
 
-    def _run(self) -> None:
+    def _end_playing(self) -> bool:
+        """Show the mask of the state where that of a step was; True if tokens were written."""
+        writing = self._playback.running is not None
         self._playback = self._playback.ended()
         self._window.run_bar.set_playing(False)
+        if writing:
+            self._display.scene(self._state, self._scene)
+        return writing
+
+    def _run(self) -> None:
+        self._end_playing()
         self._asked, self._asked_head = self._scene, self._state.head
         self._display.awaiting()
         self._display.status(EngineStatus.RUNNING if self.client.is_ready else EngineStatus.LOADING)
         self._awaited = self.client.next_generation()
-        self.client.submit(self._request(self._awaited))
         self.asking.emit()
+        self.client.submit(self._request(self._awaited))
 
     def ask_head(self, head: HeadRef) -> None:
         """Show another head of the last run, without choosing it."""
@@ -214,6 +223,8 @@ class Controller(QObject):
     @Slot()
     def restart_engine(self) -> None:
         """End the engine process and start a new one with the same state."""
+        self._display.forget()
+        self._window.form.set_error("")
         self.client.restart()
         self._answer = None
         self._run()
@@ -236,6 +247,7 @@ class Controller(QObject):
         self.client.stop()
 
     def _generate(self, count: int) -> None:
+        self._display.forget()
         self._awaited = self.client.next_generation()
         run = self._request(self._awaited)
         request = GenerateRequest(run, self._state.sampling, count)
@@ -243,8 +255,8 @@ class Controller(QObject):
         self.changed.emit(self._state)
         self._window.run_bar.set_playing(count > 1)
         self._display.status(EngineStatus.RUNNING)
-        self.client.submit(request)
         self.asking.emit()
+        self.client.submit(request)
 
     @Slot(object)
     def _on_step_arrived(self, event: StepEvent) -> None:
@@ -253,7 +265,7 @@ class Controller(QObject):
             return
         before = scene_of(running, len(self._playback.written))
         if event.stopped:
-            self._window.sentence.setText("The model ended its text: it chose </s>.")
+            self._display.tell("The model ended its text: it chose </s>.")
         else:
             self._playback = self._playback.advanced(event.token)
             self._show_written()
@@ -307,19 +319,14 @@ class Controller(QObject):
     def _on_finished(self, finished: Finished) -> None:
         self._display.status(EngineStatus.READY)
         if self._playback.running is not None:
-            self._display.scene(self._state, self._scene)
             self._run()
         elif self._head is not None and self._head.head != self._state.head:
             self.ask_head(self._state.head)  # Chosen while the run was under way.
 
     @Slot(object)
     def _on_failed(self, failed: Failed) -> None:
-        writing = self._playback.running is not None
-        self._playback = self._playback.ended()
-        self._window.run_bar.set_playing(False)
-        self._display.status(EngineStatus.READY, failed.sentence)
-        self._window.form.set_error(failed.sentence)
-        self._display.say(failed.sentence)
+        writing = self._end_playing()
+        self._display.failed(failed.sentence, is_there=self.client.is_ready)
         if not writing:
             self._answer = None
             self._display.refused(failed.sentence)
@@ -333,12 +340,10 @@ class Controller(QObject):
     @Slot(object)
     def _on_progressed(self, progress: Progress) -> None:
         if progress.generation == self._awaited and progress.share < 1:
-            self._window.run_bar.set_status(EngineStatus.RUNNING, progress.sentence)
-            self._window.run_bar.set_progress(progress.share)
-            self._display.say(progress.sentence)
+            self._display.progress(progress.sentence, progress.share)
 
     @Slot(str)
     def _on_engine_died(self, sentence: str) -> None:
-        self._window.sentence.setText(f"{sentence} Nothing that you made is lost.")
+        self._display.tell(f"{sentence} Nothing that you made is lost.")
         self._answer = None
         self._run()

@@ -40,8 +40,9 @@ class Display:
         self._tokenizer = tokenizer
         self._pairs = ""
         self._run_facts: list[str] = []
-        self._said = ""
-        self._rates: dict[str, float] = {}
+        self._said = self._told = ""
+        self._rates: dict[tuple[str, str, str], dict[str, float]] = {}
+        """Tokens per second of each engine, by model, device and number type."""
         self._decoding = (0, 0.0)
         """Tokens of this generation after the first, and the seconds that they took."""
 
@@ -70,15 +71,42 @@ class Display:
         bar.set_can_generate(not why, why)
 
     def say(self, sentence: str) -> None:
-        """Say something of a run; an empty sentence takes the last one away, and no other."""
-        if sentence or self._window.sentence.text() == self._said:
+        """Say something of a run; an empty sentence takes the last one away, and no other.
+
+        What was told stays, whatever is said.
+        """
+        now = self._window.sentence.text()
+        if (sentence or now == self._said) and not (now and now == self._told):
             self._window.sentence.setText(sentence)
         self._said = sentence
+
+    def tell(self, sentence: str) -> None:
+        """Tell something that the runs which follow by themselves leave, until `forget`."""
+        self._window.sentence.setText(sentence)
+        self._told = sentence
+
+    def forget(self) -> None:
+        """The user did something: what was told before goes, and nothing else."""
+        if self._window.sentence.text() == self._told:
+            self._window.sentence.setText("")
+        self._told = ""
 
     def status(self, status: EngineStatus, detail: str = "") -> None:
         """How the engine is."""
         self._window.run_bar.set_status(status, detail)
         self._window.run_bar.set_progress(-1.0 if status is EngineStatus.RUNNING else None)
+
+    def progress(self, sentence: str, share: float) -> None:
+        """What a run is doing, and the share from 0 to 1 that is done."""
+        self._window.run_bar.set_status(EngineStatus.RUNNING, sentence)
+        self._window.run_bar.set_progress(share)
+        self.say(sentence)
+
+    def failed(self, sentence: str, *, is_there: bool) -> None:
+        """Why a run or a generation ended, and whether the engine is there for another."""
+        self.status(EngineStatus.READY if is_there else EngineStatus.STOPPED, sentence)
+        self._window.form.set_error(sentence)
+        self.tell(sentence)
 
     def devices(self, state: ViewState, devices: tuple[str, ...]) -> None:
         """Where the engine can run, and in which numbers."""
@@ -135,7 +163,8 @@ class Display:
         self._window.attention_view.set_empty(sentence)
         self._window.heads.set_empty("No attention: the model did not run.")
         self._window.bars.set_empty("The model did not run.")
-        self._window.cache.set_cache(0, 0, 0, 0, 0)
+        self._window.cache.set_empty("no cache: the model did not run")
+        self._window.forget_curves()
         self._run_facts = []
         self._say_facts()
 
@@ -148,7 +177,7 @@ class Display:
         facts = [f"{result.engine or 'model'} {1000 * result.seconds:.0f} ms on {result.device}"]
         if result.cache_difference is not None:
             facts.append(f"cached − uncached ≤ {result.cache_difference:.1e}")
-        facts += self._all_rates()
+        facts += self._all_rates(state)
         self._run_facts = facts
         self._say_facts()
         self.say(f"{result.model}: {result.note}." if result.note else "")
@@ -222,13 +251,15 @@ class Display:
             return []
         tokens, seconds = self._decoding
         self._decoding = tokens, seconds = tokens + 1, seconds + event.seconds
-        self._rates[state.backend] = tokens / max(seconds, 1e-9)
-        return self._all_rates()
+        rates = self._rates.setdefault((state.model, state.device, state.dtype), {})
+        rates[state.backend] = tokens / max(seconds, 1e-9)
+        return self._all_rates(state)
 
-    def _all_rates(self) -> list[str]:
-        """Tokens per second of the last generation of each engine."""
+    def _all_rates(self, state: ViewState) -> list[str]:
+        """Tokens per second of the last generation of a model by each engine."""
         titles = dict(BACKENDS)
-        return [f"{titles[name]} {rate:,.0f} tokens/s" for name, rate in self._rates.items()]
+        rates = self._rates.get((state.model, state.device, state.dtype), {})
+        return [f"{titles[name]} {rate:,.0f} tokens/s" for name, rate in rates.items()]
 
     def timeline(self, written: tuple[int, ...], at: int) -> None:
         """The generated tokens, and how many of them are in the text."""

@@ -2,7 +2,8 @@
 
 The run that is shown goes first: it stops what an instrument has asked, which asks again once the
 run is there. Answers come in on a thread and cross once, as a queued signal, into the GUI thread.
-When the child dies or does not react to a stop, it is started again; the owner asks again.
+When the child dies or does not react to a stop, it is started again; the owner asks again. One that
+only dies is given up.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from core.types import (
 
 PATIENCE_MS = 5000
 """How long a stopped request may go on before its process is ended."""
+MOST_DEATHS = 3
+"""How often in a row, with nothing answered in between, a process may die before it is given up."""
 VIEW, HEAD = "view", "head"
 _numbers = itertools.count(1)  # Of all clients: no two requests have the same.
 
@@ -64,7 +67,7 @@ class EngineClient(QObject):
     job_ended = Signal(object)
     """`Failed` or `Finished`: the newest job of its kind has no answer, or has been given it."""
     died = Signal(str)
-    """The process ended by itself; a sentence. A new one is being started."""
+    """The process ended by itself; a sentence. A new one is being started, or it is given up."""
     _arrived = Signal(object, object)
 
     def __init__(
@@ -84,6 +87,10 @@ class EngineClient(QObject):
         self._connection: Connection | None = None
         self._reader: threading.Thread | None = None
         self._ready = False
+        self._deaths = 0
+        """Of processes, since something was answered."""
+        self._gave_up = ""
+        """Why there is no process any more; empty while there may be one."""
         self._patience = QTimer(self, singleShot=True, interval=patience_ms)
         self._patience.timeout.connect(self._on_patience_ended)
         self._arrived.connect(self._on_message_arrived)
@@ -92,6 +99,7 @@ class EngineClient(QObject):
 
     def start(self) -> None:
         """Start the process; `became_ready` follows."""
+        self._gave_up = ""
         context = multiprocessing.get_context("spawn")
         mine, theirs = context.Pipe()
         self._process = context.Process(
@@ -115,6 +123,7 @@ class EngineClient(QObject):
     def restart(self) -> None:
         """End the process, whatever it does, and start a new one; its jobs are stopped."""
         jobs = [self._in_flight, *self._waiting.values()]
+        self._deaths = 0
         self._start_again()
         self._tell_stopped(jobs)
 
@@ -161,10 +170,17 @@ class EngineClient(QObject):
         return self._newest[VIEW]
 
     def submit(self, request: RunRequest | GenerateRequest) -> None:
-        """Ask for a run or a generation made with the newest number; replaces all that waits."""
+        """Ask for a run or a generation made with the newest number; replaces all that waits.
+
+        Once the process is given up, `failed` says so.
+        """
         self._run = self._newest[VIEW]
         self._forget_waiting()
-        self._enqueue(request)
+        if self._gave_up:
+            sentence = f"{self._gave_up} Engine ▸ Restart the engine tries once more."
+            self.failed.emit(Failed(self._run, sentence))
+        else:
+            self._enqueue(request)
 
     def ask_head(self, request: HeadRequest) -> None:
         """Ask for another head of the run that is shown; dropped if a run is under way."""
@@ -256,6 +272,7 @@ class EngineClient(QObject):
 
     def _on_request_landed(self, message: Failed | Finished) -> None:
         self._patience.stop()
+        self._deaths = 0
         landed, self._in_flight = self._in_flight, None
         name = HEAD if landed is None else kind(landed)
         newest = message.generation == self._newest.get(name) and name not in self._waiting
@@ -279,8 +296,17 @@ class EngineClient(QObject):
         if self._process is not None:
             self._process.join(2)
             code = self._process.exitcode
-        self._start_again()
-        self.died.emit(f"The engine stopped (exit code {code}) and was started again.")
+        self._deaths += 1
+        if self._deaths < MOST_DEATHS:
+            self._start_again()
+            self.died.emit(f"The engine stopped (exit code {code}) and was started again.")
+            return
+        self.shutdown()
+        self._gave_up = (
+            f"The engine stopped {self._deaths} times in a row (exit code {code}) and was not"
+            " started again."
+        )
+        self.died.emit(self._gave_up)
 
     @Slot()
     def _on_patience_ended(self) -> None:

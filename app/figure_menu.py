@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
@@ -11,14 +12,18 @@ from app.controller import Controller
 from app.instruments.board import Board
 from app.main_window import MainWindow
 from app.scene import Scene, request
+from app.state import ViewState
 from core.text.tokenizer import Tokenizer
-from core.types import GenerateRequest, StepEvent
+from core.types import GenerateRequest, HeadRef, Stack, StepEvent
 
 if TYPE_CHECKING:
     from app.figure_dialog import FigureDialog
     from app.figure_views import Shown
     from core.figure.style import Style
     from core.types.figure import Figure
+
+Generated = tuple[Scene, GenerateRequest, tuple[StepEvent, ...]]
+"""What was read when generation began, how it was asked, and its steps."""
 
 
 class FigureMenu(QObject):
@@ -29,7 +34,9 @@ class FigureMenu(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self._controller, self._board, self._words = window, controller, board, words
-        self._generated: tuple[Scene, GenerateRequest, tuple[StepEvent, ...]] | None = None
+        self._generated: Generated | None = None
+        self._author = controller.state
+        """The state that the last generation went on from."""
         self._on_engine_asked()
         self._shown: Shown | None = None
         self.dialog: FigureDialog | None = None
@@ -40,15 +47,26 @@ class FigureMenu(QObject):
     def _on_engine_asked(self) -> None:
         """Remember what is read, and how, when tokens are generated next."""
         state, read = self._controller.state, self._controller.scene
-        self._start = read, GenerateRequest(request(state, read), state.sampling)
+        self._start = read, GenerateRequest(request(state, read), state.sampling), state
 
     @Slot(object)
     def _on_step_arrived(self, event: StepEvent) -> None:
         if event.step == 0:
-            self._generated = *self._start, (event,)
+            read, wanted, self._author = self._start
+            self._generated = read, wanted, (event,)
         elif self._generated is not None:
             read, wanted, events = self._generated
             self._generated = read, wanted, (*events, event)
+
+    def _on_screen(self) -> Generated | None:
+        """The last generation, while what it wrote is on screen, or the beginning of that."""
+        if self._generated is None:
+            return None
+        now, before = self._controller.state, self._author
+        chosen = [event.token for event in self._generated[2] if not event.stopped]
+        shown, written = now.current.generated, (*before.current.generated, *chosen)
+        is_there = _unwritten(now) == _unwritten(before) and shown == written[: len(shown)]
+        return self._generated if is_there else None
 
     def shown(self) -> Shown:
         """What is on screen now; what an older view was answered is left out."""
@@ -62,7 +80,7 @@ class FigureMenu(QObject):
             request(controller.state, controller.scene),
             controller.head if view else None,
             view.result.maps if view else (),
-            self._generated,
+            self._on_screen(),
             self._board.shown(),
             self._board.remember(),
             self._board.jobs(),
@@ -87,3 +105,14 @@ class FigureMenu(QObject):
 
         assert self._shown is not None
         return drawn(name, self._shown, style)
+
+
+def _unwritten(state: ViewState) -> ViewState:
+    """A state without what was generated, what grows with it, and what is looked at."""
+    return replace(
+        state.with_row(generated=()),
+        documents=state.documents[:-1],
+        head=HeadRef(Stack.DECODER),
+        cell=None,
+        max_new_tokens=1,
+    )

@@ -42,23 +42,27 @@ class History(QObject):
         if self._is_moving:
             return
         now = self._controller.state
-        names = [field.name for field in fields(now) if field.name not in _LOOKS]
-        what = frozenset(n for n in names if getattr(now, n) != getattr(before, n))
+        what = _changes(before, now)
         if not what and now != before:
             return
         same, since = self._last
         if not (what and what == same and time.monotonic() - since < PAUSE_S):
             self._past = [*self._past, before][-MOST:]
         self._last = what, time.monotonic()
+        if what and self._forget_present():
+            self._last = frozenset(), 0.0
         self._future = []
         self._tell()
 
     @Slot()
     def undo(self) -> None:
         """Show the state before the last change."""
+        self._forget_present()
         if self._past:
             self._future.append(self._controller.state)
             self._go(self._past.pop())
+        else:
+            self._tell()
 
     @Slot()
     def redo(self) -> None:
@@ -83,5 +87,18 @@ class History(QObject):
         self._last = frozenset(), 0.0
         self._tell()
 
+    def _forget_present(self) -> bool:
+        """Forget what is on screen again: going back to it would change nothing."""
+        before, now = len(self._past), self._controller.state
+        while self._past and not _changes(self._past[-1], now):
+            self._past.pop()
+        return len(self._past) < before
+
     def _tell(self) -> None:
         self.moved.emit(bool(self._past), bool(self._future))
+
+
+def _changes(before: ViewState, now: ViewState) -> frozenset[str]:
+    """The fields that differ, without those that are only looked at."""
+    names = [field.name for field in fields(now) if field.name not in _LOOKS]
+    return frozenset(name for name in names if getattr(now, name) != getattr(before, name))

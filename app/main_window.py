@@ -239,6 +239,11 @@ class MainWindow(QMainWindow):
             self.give_room(self.curves_dock)
         return self._curves
 
+    def forget_curves(self) -> None:
+        """Empty the curves, if they were ever asked for."""
+        if self._curves is not None:
+            self._curves.set_curves({}, [], 0)
+
     def splitters(self) -> dict[str, QSplitter]:
         """The splitters by the name that their layout is remembered under."""
         return {"across": self.across, "right": self.right}

@@ -51,6 +51,7 @@ class WorkspaceMenu(QObject):
         self._layouts.switch(found.layout)
         self._board.restore(found.docks, found.instruments)
         self._name(path)
+        self._window.sentence.setText(f"Opened {path.name}.")
         return True
 
     def save_file(self, path: Path) -> bool:

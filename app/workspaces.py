@@ -45,9 +45,9 @@ def load(path: Path) -> Workspace:
     """Read a workspace; raises ValueError with a sentence where it cannot be."""
     found = workspace.load(Workspace, path)
     with naming(path):
-        _check(found.state, "state.state")
+        _check(found.state, "state")
         for n, state in enumerate(found.others):
-            _check(state, f"state.others[{n}]")
+            _check(state, f"others[{n}]")
     return found
 
 

@@ -72,7 +72,7 @@ def _read(kind: type[T], path: Path) -> T:
             f" {VERSION}: use a newer maskscope."
         )
     with naming(path):
-        found: T = from_plain(kind, plain.get("state"), "state")
+        found: T = from_plain(kind, plain.get("state"))
     return found
 
 
@@ -99,8 +99,8 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def from_plain(kind: Any, plain: Any, where: str) -> Any:
-    """The value of type ``kind`` that ``plain`` says; ``where`` names it in errors.
+def from_plain(kind: Any, plain: Any, where: str = "") -> Any:
+    """The value of type ``kind`` that ``plain`` says; ``where`` names it in errors, "" the state.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def from_plain(kind: Any, plain: Any, where: str) -> Any:
 def _expect(ok: bool, where: str, found: object, expected: str) -> None:
     if not ok:
         shown = _written(json.dumps(found, ensure_ascii=False)[:60])
-        raise ValueError(f"{where} is {shown}, but must be {expected}.")
+        raise ValueError(f"{where or 'state'} is {shown}, but must be {expected}.")
 
 
 def _written(text: str) -> str:
@@ -162,14 +162,16 @@ def _tuple(kinds: tuple[Any, ...], plain: Any, where: str) -> tuple[Any, ...]:
 
 def _dataclass(kind: Any, plain: Any, where: str) -> Any:
     _expect(isinstance(plain, dict), where, plain, "an object")
+    own = where or "state"
     hints, fields = typing.get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
     unknown = sorted(set(plain) - set(fields))
     if unknown:
-        raise ValueError(f"{where} has {unknown[0]!r}, which this program does not know.")
+        raise ValueError(f"{own} has {unknown[0]!r}, which this program does not know.")
     given = {}
     for name, field in fields.items():
         if name in plain:
-            given[name] = from_plain(hints[name], plain[name], f"{where}.{name}")
+            inside = f"{where}.{name}" if where else name
+            given[name] = from_plain(hints[name], plain[name], inside)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise ValueError(f"{where} lacks {name!r}.")
+            raise ValueError(f"{own} lacks {name!r}.")
     return kind(**given)

@@ -22,6 +22,7 @@ class CacheSlots(QWidget):
         self._used = self._pads = self._capacity = 0
         self._bytes = (0, 0)
         self._cross = 0
+        self._empty = "empty: raise the cache offset or generate a token"
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("KV cache")
         self.setToolTip(
@@ -50,12 +51,17 @@ class CacheSlots(QWidget):
         self.setAccessibleDescription(self.text())
         self.update()
 
+    def set_empty(self, sentence: str) -> None:
+        """Show a sentence and no slots, until there is a cache again."""
+        self._empty = sentence
+        self.set_cache(0, 0, 0, 0, 0)
+
     # -- asked from outside
 
     def text(self) -> str:
         """Return the cache in words: 13 of 24 slots · 2 pads · 60 KiB of 96 KiB."""
         if not self._capacity:
-            return "empty: raise the cache offset or generate a token"
+            return self._empty
         parts = [f"{self._used} of {self._capacity} slots"]
         if self._pads:
             parts.append(f"{self._pads} pad{'s' if self._pads > 1 else ''}")

@@ -84,17 +84,17 @@ class CheckList(QWidget):
 
     def set_report(self, report: CheckReport) -> None:
         """Show a report of the view that is on screen."""
-        self._report = report
+        self._report, self._stale = report, False
         self.table.setRowCount(len(report.checks))
-        for row, check in enumerate(report.checks):
-            self._fill(row, check)
-        self._stale = False
+        self._fill()
         where = f"{report.model} on {report.engine}, {report.mask}"
         self.set_sentence(f"{where}: {report.sentence()}.")
 
     def set_stale(self, stale: bool) -> None:
         """Say whether the report is of a view that is no longer on screen."""
-        self._stale = stale
+        if stale != self._stale:
+            self._stale = stale
+            self._fill()
         self.set_sentence(self._sentence)
 
     def set_empty(self, sentence: str) -> None:
@@ -118,12 +118,16 @@ class CheckList(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         """Qt: another theme has other colours."""
-        if event.type() == QEvent.Type.PaletteChange and self._report is not None:
-            for row, check in enumerate(self._report.checks):
-                self._fill(row, check)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._fill()
         super().changeEvent(event)
 
-    def _fill(self, row: int, check: Check) -> None:
+    def _fill(self) -> None:
+        for row, check in enumerate(self._report.checks if self._report is not None else ()):
+            self._fill_line(row, check)
+
+    def _fill_line(self, row: int, check: Check) -> None:
+        """Write a line; a stale one has no colours of its own, so that it is faded whole."""
         theme = current()
         colors = {Verdict.PASS: theme.good, Verdict.FAIL: theme.error}
         place = check.place is not None
@@ -131,7 +135,9 @@ class CheckList(QWidget):
         for column, text in enumerate(check.cells):
             item = QTableWidgetItem(f"{_MARKS[check.verdict]} {text}" if column == 1 else text)
             item.setToolTip(tip)
-            if column == 1:
+            if self._stale:
+                pass
+            elif column == 1:
                 item.setForeground(colors.get(check.verdict, theme.muted))
             elif check.verdict is Verdict.REFUSED:
                 item.setForeground(theme.muted)

@@ -67,6 +67,7 @@ class CostPlot(QWidget):
         self._cost: Cost | None = None
         self._curves: CostCurves | None = None
         self._measured: Measured | None = None
+        self._stale = False
         self.form = CostForm()
         self.plot = LogPlot()
         self.plot.setAccessibleName("Cost against a size")
@@ -139,11 +140,18 @@ class CostPlot(QWidget):
 
     def set_measured(self, measured: Measured) -> None:
         """Show what was measured."""
-        self._measured = measured
+        self._measured, self._stale = measured, False
         self._fill(self._axes())
         with QSignalBlocker(self.quantity):
             self.quantity.setCurrentText(TIME)
         self._show()
+
+    def set_stale(self, stale: bool) -> None:
+        """Say whether what was measured is of another view; the formulas never are."""
+        if stale != self._stale:
+            self._stale = stale
+            if self.timed is not None:
+                self._show()
 
     def set_sentence(self, sentence: str) -> None:
         """Say something under the plot; what is drawn stays."""
@@ -166,6 +174,11 @@ class CostPlot(QWidget):
     def timed(self) -> Measured | None:
         """What was measured, while that is drawn."""
         return None if self.quantity.currentData() else self._measured
+
+    @property
+    def is_stale(self) -> bool:
+        """True while what is drawn was measured of another view."""
+        return self._stale and self.timed is not None
 
     @property
     def is_rate(self) -> bool:
@@ -205,6 +218,8 @@ class CostPlot(QWidget):
     def _show(self) -> None:
         """Draw what is chosen and write its formulas."""
         self.axis.setEnabled(bool(self.quantity.currentData()))
+        self.plot.getPlotItem().setOpacity(0.4 if self.is_stale else 1.0)
+        self.formulas.setEnabled(not self.is_stale)
         if not self.quantity.currentData() and self._measured is not None:
             self._show_measured(self._measured)
             return
@@ -223,7 +238,8 @@ class CostPlot(QWidget):
         lines, dots, unit = timed_lines(measured, rates=self.is_rate)
         self.plot.set_curves(lines, dots, 0.0, unit)
         keys = "&nbsp; ".join(self._key(name) + escape(name) for name in self.plot.names)
-        self._tell(f"{keys}<br>{escape(measured.sentence())}", "muted")
+        old = ". These times are of an earlier view." if self.is_stale else ""
+        self._tell(f"{keys}<br>{escape(measured.sentence())}{old}", "muted")
         self.formulas.setHtml(measured_html(measured, rates=unit == "FLOP/s"))
 
     def _say(self, x: float) -> None:

@@ -126,16 +126,22 @@ class MaskView(GridView):
         painter.restore()
 
     def _paint_cache_band(self, painter: QPainter, frame: GridFrame, theme: Theme) -> None:
-        """Paint a band over the keys that sit in the cache already, and its name beside it."""
+        """Paint a band over the keys that sit in the cache already, and its name beside it.
+
+        The name stands above the first label of a row, which is higher than a small cell.
+        """
         assert self._spec is not None
         right = min(frame.left_of(self._spec.past), frame.x + frame.width) - 1.0
         band = QRectF(frame.x, frame.y - 5.0, right - frame.x, 3.0)
         painter.fillRect(band, theme.accent)
-        font = LabelFonts.beside(self.font()).digit
-        painter.setFont(font)
+        fonts = LabelFonts.beside(self.font())
+        painter.setFont(fonts.digit)
         painter.setPen(theme.accent)
-        high = QFontMetricsF(font).height()
-        text = QRectF(0.0, band.center().y() - high / 2.0 - 2.0, frame.x - 6.0, high)
+        high = QFontMetricsF(fonts.digit).height()
+        first = (0.5 - frame.row % 1.0) * frame.cell  # Where the labels of rows begin, as painted.
+        first += frame.cell if first < -2.0 else 0.0
+        low = min(first - QFontMetricsF(fonts.label).height() / 2.0, 0.0)
+        text = QRectF(0.0, frame.y + low - high, frame.x - 6.0, high)
         flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(text, flags, f"cache {self._spec.past}")
 

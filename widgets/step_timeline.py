@@ -13,7 +13,7 @@ class StepTimeline(QWidget):
 
     Signals
     -------
-    step_picked : index of the step that the user went to, from 0.
+    step_picked : how many of the tokens the user wants to see, from 0 to all of them.
     """
 
     step_picked = Signal(int)
@@ -44,21 +44,22 @@ class StepTimeline(QWidget):
 
     # -- told from outside: never emits
 
-    def set_steps(self, steps: list[str], current: int) -> None:
-        """Show the generated tokens `steps` with step `current` (from 0) picked."""
+    def set_steps(self, steps: list[str], shown: int) -> None:
+        """Show the generated tokens `steps`, of which the first `shown` are in the text."""
         self._steps = steps
         with QSignalBlocker(self._slider):
-            self._slider.setRange(0, max(0, len(steps) - 1))
-            self._slider.setValue(current)
-        self._slider.setEnabled(len(steps) > 1)
+            self._slider.setRange(0, len(steps))
+            self._slider.setValue(shown)
+        self._slider.setEnabled(bool(steps))
         self._say()
 
     def _say(self) -> None:
-        at = self._slider.value()
+        shown = self._slider.value()
         if not self._steps:
             self._tell("no steps yet", "Press Step or Play to generate tokens.")
             return
-        text = f"step {at + 1} of {len(self._steps)} · “{self._steps[at]}”"
+        last = f" · last “{self._steps[shown - 1]}”" if shown else ""
+        text = f"{shown} of {len(self._steps)} tokens{last}"
         self._tell(text, text)
 
     def _tell(self, text: str, tip: str) -> None:

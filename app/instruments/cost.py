@@ -11,7 +11,15 @@ from app.instruments.base import Instrument, View
 from app.sizes import sizes_of_model, work_of
 from core.run.cost import axes, cost, sweep
 from core.types import Cost as Found
-from core.types import CostCurves, Measured, MeasureJob, ModelSizes, Quantity, Workload
+from core.types import (
+    CostCurves,
+    Measured,
+    MeasureJob,
+    ModelSizes,
+    Quantity,
+    RunRequest,
+    Workload,
+)
 
 if TYPE_CHECKING:
     from app.training_figures import CostShown
@@ -40,6 +48,8 @@ class Cost(Instrument):
         self._view: View | None = None
         self._shown: tuple[ModelSizes, Workload] | None = None
         self._cost: tuple[Found, CostCurves] | None = None
+        self._timed: tuple[object, ...] = ()
+        """What the times on screen depend on, as `_pace` says."""
         self._is_own = False
         self._drawn = Quantity.FLOPS, ""
         self._plot: CostPlot = CostPlot()
@@ -51,6 +61,7 @@ class Cost(Instrument):
     def look(self, view: View) -> None:
         """Work out what the model and the text on screen cost, unless other sizes are shown."""
         self._view = view
+        self._plot.set_stale(_pace(view.request) != self._timed)
         if self._is_own:
             return
         try:
@@ -69,6 +80,7 @@ class Cost(Instrument):
     def show(self, view: View, answer: object) -> None:
         """Show the times."""
         assert isinstance(answer, Measured)
+        self._timed = _pace(view.request)
         self._plot.set_measured(answer)
 
     def refuse(self, sentence: str) -> None:
@@ -76,16 +88,20 @@ class Cost(Instrument):
         self._plot.set_sentence(sentence)
 
     def shown(self) -> CostShown | None:
-        """The curves, and what was timed while that is drawn."""
+        """The curves, or what was timed while that is drawn; None for times of another view."""
         from app.training_figures import CostShown  # Figures are not needed at the start.
 
-        if self._cost is None:
+        if self._cost is None or self._plot.is_stale:
             return None
         return CostShown(*self._cost, self._plot.timed, rates=self._plot.is_rate)
 
     def await_answer(self) -> None:
         """Say that something is measured."""
         self._plot.set_sentence("Measuring…")
+
+    def set_stale(self, stale: bool) -> None:
+        """Say that the times are of another run, until the view says that it takes as long."""
+        self._plot.set_stale(stale)
 
     def remember(self) -> dict[str, str]:
         """What is drawn against which letter."""
@@ -122,3 +138,10 @@ class Cost(Instrument):
         self._is_own, self._shown = False, None
         if self._view is not None:
             self.look(self._view)
+
+
+def _pace(run: RunRequest) -> tuple[object, ...]:
+    """What `core.run.measure` times of a run: neither its tokens nor how many they are."""
+    mask, source = run.inputs.mask, run.inputs.source_mask
+    sources = None if source is None else source.length
+    return run.model, run.backend, run.device, run.dtype, mask.kind, mask.rows, sources

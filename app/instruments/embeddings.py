@@ -40,10 +40,10 @@ class Embeddings(Instrument):
             reads_all = state.family in (Family.ENCODER, Family.ENCODER_DECODER)
             kind = MaskKind.BIDIRECTIONAL if reads_all else MaskKind.CAUSAL
             self._view.set_mask(kind, fixed=state.family is Family.ENCODER_DECODER)
-        self._view.set_rows(tuple(row.text for row in state.rows))
         encode, kind = self.tokenizer.encode, self._view.kind
         rows = [document(replace(state, row=row), self.tokenizer) for row in range(len(state.rows))]
         texts = [[i for i in ids if i not in (BOS, EOS)] for ids in rows]
+        self._view.set_rows(tuple(self.tokenizer.decode(text) for text in texts))
         texts += [encode(sentence) for sentence in self._view.sentences]
         self._sentences = tuple(sentence_ids(text, kind) for text in texts)
         try:

@@ -38,12 +38,12 @@ class Reason(IntEnum):
 
 
 def require(ok: bool, field_name: str, value: object, allowed: str) -> None:
-    """Raise ValueError naming field, value and allowed range as options do, unless ``ok``."""
+    """Raise ValueError naming field, value and allowed range unless ``ok``."""
     if not ok:
         shown = "not given" if value is None else value
         if isinstance(value, tuple):
             shown = ",".join(map(str, value))
-        raise ValueError(f"{field_name.replace('_', '-')} is {shown}, but must be {allowed}.")
+        raise ValueError(f"{field_name} is {shown}, but must be {allowed}.")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class MaskSpec:
             len(self.left_pad) == len(self.right_pad) >= 1,
             "right_pad",
             self.right_pad,
-            f"one number for each of the {len(self.left_pad)} rows of left-pad",
+            f"one number for each of the {len(self.left_pad)} rows",
         )
         filled = self.filled
         for left, right in zip(self.left_pad, self.right_pad, strict=True):

@@ -18,9 +18,11 @@ from app.figure_views import available
 from app.instruments.backends import Backends
 from app.instruments.board import Board
 from app.instruments.checks import Checks
+from app.instruments.cost import Cost
 from app.instruments.embeddings import Embeddings
 from core.types import Answer, BackendTable, CheckJob, Family, HeadRef, Job, Place, Stack
 from tests.app.test_controller import TOKENS, Desk
+from tests.widgets.test_cost_plot import MEASURED
 from widgets.check_list import demo_report
 
 OLD = "This report is of an earlier view."
@@ -71,8 +73,8 @@ class Bench(Desk):
     def told(self) -> str:
         return self.checks._list.summary.text()
 
-    def has_figure(self) -> bool:
-        return "report" in dict(available(self.figures.shown()))
+    def has_figure(self, name: str = "report") -> bool:
+        return name in dict(available(self.figures.shown()))
 
 
 @pytest.fixture
@@ -194,3 +196,67 @@ def test_a_table_of_an_earlier_mask_stays_pale_where_its_successor_is_stopped(
     bench.answer()
     bench.workshop.answer(TABLE)
     assert not dock._table._stale
+
+
+def test_the_steps_of_a_generation_are_offered_while_what_they_wrote_is_on_screen(
+    bench: Bench,
+) -> None:
+    controller = bench.controller
+    bench.type("Tom sat.")
+    assert not bench.has_figure("steps")
+    bench.answer()
+    controller.play()
+    for number, token in enumerate((40, 41, 42)):
+        bench.step(token, number)
+    bench.client.finished.emit(Finished(0))
+    bench.answer()
+    written = controller.state
+    for count in (0, 2, 3):
+        controller.scrub(count)
+        assert bench.has_figure("steps")
+    controller.update(replace(written, cell=(1, 1), head=HeadRef(Stack.DECODER, 1, 2)))
+    assert bench.has_figure("steps")
+    for other in (
+        replace(written, window=3),
+        replace(written, model="unified"),
+        written.with_row(text="Tom ran."),
+        written.with_row(generated=(40, 7)),
+    ):
+        controller.update(other)
+        assert not bench.has_figure("steps")
+        controller.update(written)
+        assert bench.has_figure("steps")
+    controller.pick_family(Family.PREFIX)
+    assert not bench.has_figure("steps")
+
+
+def test_times_of_another_model_say_so_and_are_no_figure(bench: Bench) -> None:
+    bench.board.open("cost")
+    cost = bench.board.places["cost"].instrument
+    assert isinstance(cost, Cost)
+    plot = cost._plot
+    plot.measure.click()
+    bench.workshop.answer(MEASURED)
+    bench.type("Tom sat.")
+    bench.answer()
+    assert "earlier view" not in plot.said.text()
+    assert bench.has_figure("cost")
+    bench.controller.update(replace(bench.controller.state, model="unified"))
+    for _ in ("while it runs", "afterwards"):
+        assert "earlier view" in plot.said.text()
+        assert not plot.formulas.isEnabled()
+        assert not bench.has_figure("cost")
+        bench.answer()
+    plot.quantity.setCurrentIndex(0)
+    plot.quantity.activated.emit(0)
+    assert bench.has_figure("cost"), "the formulas are those of the model on screen"
+
+
+def test_embeddings_name_what_was_generated_with_the_text(bench: Bench) -> None:
+    token = TOKENS.encode("there")[0]
+    bench.controller.edit(bench.controller.state.with_row(text="Tom sat", generated=(token,)))
+    bench.answer()
+    bench.board.open("embeddings")
+    dock = bench.board.places["embeddings"].instrument
+    assert isinstance(dock, Embeddings)
+    assert dock._view.first.text().startswith("1  Tom sat there\n")

@@ -48,6 +48,8 @@ class Notebook(EngineClient):
 
     def submit(self, request: RunRequest | GenerateRequest) -> None:
         self.asked.append(request)
+        if self._gave_up:
+            super().submit(request)
 
     def ask_head(self, request: HeadRequest) -> None:
         self.heads.append(request)
@@ -94,14 +96,14 @@ class Desk:
         self.client.finished.emit(Finished(request.generation))
         return made
 
-    def step(self, token: int, *, stopped: bool = False) -> None:
-        """Play one generated token."""
+    def step(self, token: int, number: int = 0, *, stopped: bool = False) -> None:
+        """Play one generated token: the first of a generation has number 0."""
         request = self.last
         assert isinstance(request, GenerateRequest)
         self.client.step_arrived.emit(
             StepEvent(
                 request.run.generation,
-                0,
+                number,
                 token,
                 0.9,
                 np.array([token], np.int32),
@@ -221,7 +223,17 @@ def test_the_cache_of_an_earlier_run_goes_with_a_refusal(desk: Desk) -> None:
     desk.answer()
     assert "20 of 44 slots" in desk.window.cache.text()
     desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
-    assert "slots" not in desk.window.cache.text()
+    assert desk.window.cache.text() == "no cache: the model did not run"
+
+
+def test_the_curves_of_an_earlier_run_go_with_a_refusal(desk: Desk) -> None:
+    desk.window.show()
+    desk.window.curves_dock.show()
+    desk.answer()
+    assert "nats" in desk.window.curve_plot().accessibleDescription()
+    desk.client.failed.emit(Failed(0, "The text has 601 tokens."))
+    assert desk.window.curve_plot().accessibleDescription() == ""
+    desk.window.close()
 
 
 def test_a_generation_that_is_refused_leaves_the_last_run_on_screen(desk: Desk) -> None:
@@ -338,6 +350,94 @@ def test_a_died_engine_is_told_and_the_state_is_asked_again(desk: Desk) -> None:
     assert "Nothing that you made is lost" in desk.window.sentence.text()
     assert desk.controller.state == state
     assert len(desk.client.asked) == before + 1
+
+
+def test_tokens_per_second_are_those_of_the_model_by_each_engine(desk: Desk) -> None:
+    prefix = desk.controller.state
+    for backend in ("torch", "onnx"):
+        desk.controller.update(replace(prefix, backend=backend))
+        desk.answer()
+        desk.controller.play()
+        desk.step(40)
+        desk.step(41, 1)
+        desk.client.finished.emit(Finished(0))
+        desk.answer()
+    assert "torch 100 tokens/s  ·  ONNX 100 tokens/s" in desk.window.facts.text()
+    desk.controller.pick_family(Family.ENCODER)
+    desk.answer()
+    assert "tokens/s" not in desk.window.facts.text()
+    desk.controller.pick_family(Family.PREFIX)
+    desk.answer()
+    assert "ONNX 100 tokens/s" in desk.window.facts.text()
+
+
+ENDED = "The model ended its text: it chose </s>."
+DIED = "The engine stopped (exit code -9) and was started again."
+
+
+@pytest.mark.parametrize("how", [ENDED, DIED, "cpu ran out of memory."])
+@pytest.mark.parametrize("action", ["type", "look", "play", "restart"])
+def test_what_was_told_outlives_the_run_that_follows_and_goes_with_the_next_action(
+    desk: Desk, how: str, action: str
+) -> None:
+    desk.answer()
+    desk.controller.play()
+    desk.step(40)
+    if how == ENDED:
+        desk.step(2, 1, stopped=True)
+        desk.client.finished.emit(Finished(0))
+    elif how == DIED:
+        desk.client.died.emit(DIED)
+    else:
+        desk.client.failed.emit(Failed(0, how))
+    assert isinstance(desk.last, RunRequest)
+    desk.client.progressed.emit(Progress(desk.last.generation, "moving into place", 0.5))
+    desk.answer(note="trained under a causal mask only")
+    assert desk.window.sentence.text().startswith(how)
+    if action == "type":
+        desk.window.text.textEdited.emit("Once upon a time")
+    elif action == "look":
+        desk.window.heads.head_clicked.emit(HeadRef(Stack.DECODER, 2, 1))
+    elif action == "play":
+        desk.controller.play()
+    else:
+        desk.controller.restart_engine()
+    assert desk.window.sentence.text() == ""
+
+
+@pytest.mark.parametrize("how", ["finished", "failed", "died", "restarted"])
+def test_however_playing_ends_the_mask_is_that_of_the_text(desk: Desk, how: str) -> None:
+    desk.answer()
+    desk.controller.play()
+    desk.step(40)
+    if how == "finished":
+        desk.client.finished.emit(Finished(0))
+    elif how == "failed":
+        desk.client.failed.emit(Failed(0, "cpu ran out of memory."))
+    elif how == "died":
+        desk.client.died.emit("The engine stopped (exit code -9) and was started again.")
+    else:
+        desk.controller.restart_engine()
+    assert desk.controller.scene.inputs.mask.length == 21
+    assert "21 queries by 21 keys" in desk.window.mask_view.accessibleName()
+
+
+def test_an_engine_that_is_given_up_is_told_and_everything_old_goes(desk: Desk) -> None:
+    desk.answer()
+    desk.client._gave_up = "The engine stopped 3 times in a row (exit code 1)."
+    desk.client.died.emit(desk.client._gave_up)
+    for _ in ("at once", "after an edit"):
+        assert "Engine ▸ Restart" in desk.window.sentence.text()
+        assert desk.window.run_bar.status.text() == "stopped"
+        assert desk.controller.view is None
+        assert "did not run" in desk.window.bars.accessibleDescription()
+        desk.window.form.knobs_changed.emit(MaskKnobs(prefix=9))
+    desk.controller.play()
+    assert "Engine ▸ Restart" in desk.window.sentence.text()
+    assert desk.window.run_bar.transport.play.text() == "Play"
+    desk.client._gave_up = ""
+    desk.controller.restart_engine()
+    assert desk.window.sentence.text() == desk.window.form.error.text() == ""
 
 
 def test_rows_are_added_chosen_and_removed(desk: Desk) -> None:

@@ -126,6 +126,35 @@ def test_a_process_that_dies_is_told_replaced_and_works_again(
         client.submit(request(client))
 
 
+def test_a_process_that_cannot_start_is_given_up_until_it_is_restarted(qtbot: QtBot) -> None:
+    client = EngineClient(target=fake_engine.stillborn_engine)
+    told: list[str] = []
+    client.died.connect(told.append)
+    client.start()
+    qtbot.waitUntil(lambda: client.pid is None, timeout=60_000)
+    assert ["was started again" in sentence for sentence in told] == [True, True, False]
+    assert "3 times in a row (exit code 1) and was not started again" in told[-1]
+    with qtbot.waitSignal(client.failed, timeout=20_000) as refused:
+        client.submit(request(client))
+    assert "Engine ▸ Restart" in refused.args[0].sentence
+    assert not client.is_busy
+    with qtbot.waitSignal(client.died, timeout=30_000) as again:
+        client.restart()
+    assert "was started again" in again.args[0]
+    client.shutdown()
+
+
+def test_deaths_with_a_result_in_between_are_not_in_a_row(
+    qtbot: QtBot, start: Callable[..., EngineClient]
+) -> None:
+    client = start(fake_engine.prompt_engine)
+    for model in ("crash", "crash", "fake", "crash"):
+        with qtbot.waitSignal(client.result_arrived if model == "fake" else client.died):
+            client.submit(request(client, model))
+    with qtbot.waitSignal(client.result_arrived, timeout=20_000):
+        client.submit(request(client))
+
+
 def test_a_process_that_ignores_a_stop_is_replaced(
     qtbot: QtBot, start: Callable[..., EngineClient]
 ) -> None:

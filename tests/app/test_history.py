@@ -8,6 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app import history
+from app.engine_process import Finished
 from app.history import History
 from core.types import Family, HeadRef, Stack
 from tests.app.test_controller import Desk
@@ -104,5 +105,33 @@ def test_what_was_generated_can_be_undone(desk: Desk, past: History) -> None:
     desk.controller.step()
     desk.controller.update(before.with_row(generated=(40,)))
     past.undo()
+    assert desk.controller.state == before
+
+
+def test_scrubbing_away_and_back_is_no_change(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "PAUSE_S", 1e9)
+    past = History(desk.controller)
+    told: list[tuple[bool, bool]] = []
+    past.moved.connect(lambda *can: told.append(can))
+    before = desk.controller.state
+    desk.answer()
+    desk.controller.play()
+    for number in range(4):
+        desk.step(40 + number, number)
+    desk.client.finished.emit(Finished(0))
+    desk.answer()
+    for count in (2, 0, 4):
+        desk.controller.scrub(count)
+    past.undo()
+    assert desk.controller.state == before
+    assert told[-1] == (False, True)
+    past.redo()
+    assert len(desk.controller.state.current.generated) == 4
+
+
+def test_a_generation_that_wrote_nothing_is_no_change(desk: Desk, past: History) -> None:
+    before = desk.controller.state
+    typed(desk, "one")
+    desk.controller.play()
     past.undo()
     assert desk.controller.state == before

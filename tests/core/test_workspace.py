@@ -78,18 +78,18 @@ def written(path: Path, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ({"colour": "green"}, 'state.colour is "green", but must be one of red, blue'),
+        ({"colour": "green"}, 'damaged: colour is "green", but must be one of red, blue'),
         ({}, "state lacks 'colour'"),
         ({"colour": "red", "hat": 1}, "state has 'hat', which this program does not know"),
-        ({"colour": "red", "leaves": 3}, "state.leaves is 3, but must be a list"),
+        ({"colour": "red", "leaves": 3}, "damaged: leaves is 3, but must be a list"),
         (
             {"colour": "red", "leaves": [{"text": 3}]},
             "leaves[0].text is 3, but must be a text",
         ),
-        ({"colour": "red", "cell": [1]}, "state.cell is [1], but must be a list of 2"),
-        ({"colour": "red", "window": True}, "state.window is true, but must be a whole number"),
-        ({"colour": "red", "window": 1.5}, "state.window is 1.5, but must be a whole number"),
-        ({"colour": "red", "words": []}, "state.words is [], but must be an object"),
+        ({"colour": "red", "cell": [1]}, "damaged: cell is [1], but must be a list of 2"),
+        ({"colour": "red", "window": True}, "damaged: window is true, but must be a whole number"),
+        ({"colour": "red", "window": 1.5}, "damaged: window is 1.5, but must be a whole number"),
+        ({"colour": "red", "words": []}, "damaged: words is [], but must be an object"),
         ([], "state is [], but must be an object"),
         (
             {"colour": "red", "leaves": [{"text": "a", "size": 10**400}]},

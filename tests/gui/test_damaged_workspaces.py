@@ -92,22 +92,22 @@ def opens(window: Session, path: Path, changes: dict[str, Any]) -> bool:
     [
         ({"model": "nobody"}, "cannot be shown: There is no model 'nobody' for decoder here."),
         ({"family": "prefix", "model": "prefix", "prefix": 99}, "prefix is 99, but must be"),
-        ({"prefix": 3}, "state.prefix is 3, but must be between 0 and 0"),
+        ({"prefix": 3}, "damaged: state.prefix is 3, but must be between 0 and 0"),
         ({"past": 999}, "past is 999, but must be between 0 and"),
-        ({"window": 10**12}, "state.window is 1000000000000, but must be between 1 and"),
-        ({"rows": []}, "state.rows is 0 rows, but must be 1 to 16"),
-        ({"row": 7}, "state.row is 7, but must be between 0 and 0"),
-        ({"cell": [-1, -1]}, "state.cell[0] is -1, but must be between 0 and"),
+        ({"window": 10**12}, "damaged: state.window is 1000000000000, but must be between 1 and"),
+        ({"rows": []}, "damaged: state.rows is 0 rows, but must be 1 to 16"),
+        ({"row": 7}, "damaged: state.row is 7, but must be between 0 and 0"),
+        ({"cell": [-1, -1]}, "damaged: state.cell[0] is -1, but must be between 0 and"),
         ({"head": {"stack": "cross"}}, "head.stack is cross, but must be one of decoder"),
         ({"head": {"stack": "decoder", "layer": 9}}, "head.layer is 9, but must be between 0 and"),
-        ({"head": {"stack": "decoder", "head": -3}}, "state.head.head is -3, but must be between"),
-        ({"sampling": {"seed": 10**30}}, "state.sampling.seed is 1000000000"),
+        ({"head": {"stack": "decoder", "head": -3}}, "damaged: state.head.head is -3, but must be"),
+        ({"sampling": {"seed": 10**30}}, "damaged: state.sampling.seed is 1000000000"),
         ({"sampling": {"top_k": -1}}, "is damaged: top_k is -1, but must be 0 (off) or more"),
-        ({"backend": "foo"}, "state.backend is 'foo', but must be one of torch, onnx"),
-        ({"device": "foo"}, "state.device is 'foo', but must be one of auto, cpu, cuda, mps"),
-        ({"max_new_tokens": -4}, "state.max_new_tokens is -4, but must be between 1 and 512"),
-        ({"rows": [{"text": "a", "left_pad": 10**12}]}, "rows[0].left_pad is 1000000000000"),
-        ({"rows": [{"text": "a" * 4001}]}, "rows[0].text is 4001 long, but must be at most 4000"),
+        ({"backend": "foo"}, "damaged: state.backend is 'foo', but must be one of torch, onnx"),
+        ({"device": "foo"}, "damaged: state.device is 'foo', but must be one of auto, cpu, cuda"),
+        ({"max_new_tokens": -4}, "damaged: state.max_new_tokens is -4, but must be between 1 and"),
+        ({"rows": [{"text": "a", "left_pad": 10**12}]}, "damaged: state.rows[0].left_pad is 1000"),
+        ({"rows": [{"text": "a" * 4001}]}, "state.rows[0].text is 4001 long, but must be at most"),
         ({"rows": [{"text": "a", "generated": [99999]}]}, "A generated token is 99999, but must"),
         ({"rows": [{"text": "a", "generated": [7] * 600}]}, "generated is 600 tokens, but must"),
     ],
@@ -124,6 +124,8 @@ def test_what_cannot_be_shown_is_named_with_its_file(
     (box,) = window.window.findChildren(QMessageBox)
     assert box.text() == sentence
     box.close()
+    assert opens(window, path, {})
+    assert window.window.sentence.text() == "Opened bad.maskscope."
 
 
 def test_a_file_may_hold_what_the_controls_can_make(window: Session, tmp_path: Path) -> None:

@@ -66,3 +66,29 @@ def test_a_stale_report_says_so_whatever_is_said_and_cannot_be_taken_away(qtbot:
     assert view.summary.text() == "Checking…"
     assert view.copy.isEnabled()
     assert view.table.isEnabled()
+
+
+def test_a_stale_report_is_faded_whole_and_its_colours_come_back(qtbot: QtBot) -> None:
+    view = CheckList()
+    qtbot.addWidget(view)
+    view.set_report(demo_report())
+    colored = {place: ink for place, ink in inks(view).items() if ink is not None}
+    assert {(0, 1), (1, 1), (2, 0), (2, 4)} <= set(colored)
+    view.set_stale(True)
+    assert set(inks(view).values()) == {None}, "disabled words have the one faded colour"
+    view.set_stale(False)
+    assert {place: ink for place, ink in inks(view).items() if ink is not None} == colored
+    view.set_stale(True)
+    view.set_report(demo_report())
+    assert inks(view)[0, 1] is not None
+
+
+def inks(view: CheckList) -> dict[tuple[int, int], str | None]:
+    """The colour that each cell of the table has of its own, None where it has none."""
+    found: dict[tuple[int, int], str | None] = {}
+    for row in range(view.table.rowCount()):
+        for column in range(view.table.columnCount()):
+            brush = view.table.item(row, column).foreground()
+            none = brush.style() is Qt.BrushStyle.NoBrush
+            found[row, column] = None if none else brush.color().name()
+    return found

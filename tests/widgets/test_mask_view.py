@@ -229,3 +229,27 @@ def test_twins_of_nearly_one_size_lay_their_squares_out_alike(shown: Callable[..
     assert one.frame() == other.frame()
     other.resize(600, 700)
     assert other.frame() != one.frame()
+
+
+@pytest.mark.parametrize("length", [6, 36, 72])
+@pytest.mark.parametrize("scrolled", [0.0, 0.5, 0.8])
+def test_the_name_of_the_cache_stands_above_the_first_label(
+    shown: Show, length: int, scrolled: float
+) -> None:
+    view = MaskView()
+    fill(view, MaskSpec(MaskKind.CAUSAL, length, past=3))
+    shown(view)
+    if scrolled:
+        view.set_view(GridWindow(2.0, scrolled, 0.0))
+    frame, image = view.frame(), view.grab().toImage()
+    assert frame is not None
+    blue, grey = set(), set()
+    for y in range(int(frame.y) - 30, int(frame.y + frame.height)):
+        for x in range(int(frame.x) - 8):
+            ink = QColor(image.pixel(x, y))
+            if ink.blue() - ink.red() > 60:
+                blue.add(y)
+            elif ink.lightness() < 200:
+                grey.add(y)
+    assert len(blue) > 4
+    assert max(blue) < min(grey)

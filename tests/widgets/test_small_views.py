@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QApplication, QSlider
+from PySide6.QtWidgets import QApplication, QLabel, QSlider
 from pytestqt.qtbot import QtBot
 
 from widgets.cache_slots import CacheSlots, bytes_text
@@ -64,13 +64,22 @@ def test_cache_in_words_and_paint(shown: Show, slots: tuple[int, int, int]) -> N
         assert cache.text() == "13 of 24 slots · 2 pads · 60 KiB of 96 KiB"
 
 
-def test_scrubbing_names_the_step(shown: Show, qtbot: QtBot) -> None:
+def test_scrubbing_goes_from_no_token_to_the_last_and_says_how_many(
+    shown: Show, qtbot: QtBot
+) -> None:
     timeline = StepTimeline()
     spy = QSignalSpy(timeline.step_picked)
     timeline.set_steps(["It", "was", "very"], 2)
     timeline.set_steps(["It", "was", "very", "happy"], 3)
     shown(timeline, 400, 40)
     assert spy.count() == 0
-    slider = timeline.findChild(QSlider)
-    qtbot.keyClick(slider, Qt.Key.Key_Left)
-    assert spy.at(0)[0] == 2
+    slider, label = timeline.findChild(QSlider), timeline.findChild(QLabel)
+    assert label.text() == "3 of 4 tokens · last “very”"
+    for key, count, text in (
+        (Qt.Key.Key_Left, 2, "2 of 4 tokens · last “was”"),
+        (Qt.Key.Key_Home, 0, "0 of 4 tokens"),
+        (Qt.Key.Key_End, 4, "4 of 4 tokens · last “happy”"),
+    ):
+        qtbot.keyClick(slider, key)
+        assert spy.at(spy.count() - 1)[0] == count
+        assert label.text() == text
