@@ -38,7 +38,9 @@ class BackendsJob(Job):
         require(0 <= self.row < rows, "row", self.row, f"between 0 and {rows - 1}")
         if self.cells is not None:
             require(self.cells.dtype == np.bool_, "the dtype of cells", self.cells.dtype, "bool")
-            require(self.cells.shape == size, "the shape of cells", self.cells.shape, f"{size}")
+            shape = " x ".join(map(str, self.cells.shape))
+            wanted = " x ".join(map(str, size))
+            require(self.cells.shape == size, "the shape of cells", shape, wanted)
 
 
 @dataclass(frozen=True)

@@ -246,7 +246,7 @@ def test_progress_and_cancel() -> None:
     ("change", "message"),
     [
         ({"row": 1}, "row is 1, but must be between 0 and 0"),
-        ({"cells": np.ones((2, 3), bool)}, r"the shape of cells is \(2, 3\), but must be \(2, 2\)"),
+        ({"cells": np.ones((2, 3), bool)}, "the shape of cells is 2 x 3, but must be 2 x 2"),
         ({"cells": np.ones((2, 2))}, "the dtype of cells is float64, but must be bool"),
         ({"spec": MaskSpec(CAUSAL, 1025)}, r"has 1,050,625 cells \(1025 x 1025\), but at most"),
     ],
