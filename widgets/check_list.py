@@ -129,18 +129,16 @@ class CheckList(QWidget):
     def _fill_line(self, row: int, check: Check) -> None:
         """Write a line; a stale one has no colours of its own, so that it is faded whole."""
         theme = current()
-        colors = {Verdict.PASS: theme.good, Verdict.FAIL: theme.error}
+        colors = {
+            Verdict.PASS: theme.good, Verdict.FAIL: theme.error, Verdict.REFUSED: theme.muted,
+        }  # fmt: skip
         place = check.place is not None
         tip = "Click: show the place in the window." if place else check.sentence
         for column, text in enumerate(check.cells):
             item = QTableWidgetItem(f"{_MARKS[check.verdict]} {text}" if column == 1 else text)
             item.setToolTip(tip)
-            if self._stale:
-                pass
-            elif column == 1:
-                item.setForeground(colors.get(check.verdict, theme.muted))
-            elif check.verdict is Verdict.REFUSED:
-                item.setForeground(theme.muted)
+            if not self._stale and (column == 1 or check.verdict is Verdict.REFUSED):
+                item.setForeground(colors[check.verdict])
             self.table.setItem(row, column, item)
 
     def _on_item_chosen(self, item: QTableWidgetItem) -> None:

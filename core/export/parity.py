@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.atomic import write_file
 from core.export.files import Files, Header, find
 from core.export.names import Part
 from core.export.onnx_export import Progress
@@ -104,13 +104,8 @@ def _report(found: list[ParityCase], providers: tuple[str, ...]) -> ParityReport
 
 
 def _write(report: ParityReport, path: Path) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        text = json.dumps(_plain(asdict(report)), indent=1, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    text = json.dumps(_plain(asdict(report)), indent=1, allow_nan=False)
+    write_file(path, f"{text}\n".encode())
 
 
 def _plain(value: Any) -> Any:
